@@ -1,0 +1,57 @@
+/*
+ * outputs.h - the output stream of a dead guest: inspected, listed, exported.
+ */
+#pragma once
+
+#include "base/base.h"
+#include "base/err.h"
+
+#include "job/spec.h"
+#include "sys/digest.h"
+
+struct output_item {
+    uint8_t *name; /* bytes, relative path, never NUL inside, NUL-terminated */
+    size_t name_len;
+    bool is_dir;
+    uint64_t bytes;
+    uint64_t offset;      /* of its data in the stream file */
+    struct digest digest; /* regular files */
+};
+
+struct output_dropped {
+    uint8_t *name;
+    size_t name_len;
+    const char *why; /* fixed text: "not a regular file", ... */
+};
+
+struct outputs {
+    struct output_item *items;
+    size_t n_items;
+    struct output_dropped *dropped;
+    size_t n_dropped;
+    uint64_t total_bytes;
+};
+
+void outputs_fini(struct outputs *o) nonnull_all;
+#define auto_outputs on_scope_exit(outputs_fini)
+
+/*
+ * Parses the stream in fd (from 0, exactly stream_bytes). Call only when the guest is dead.
+ * Caps from limits are checked again, whatever the guest said. A malformed stream is ERR_GUEST;
+ * a cap is ERR_LIMIT (message names the limit and entry). Duplicates, a child under a file, and
+ * special files are dropped with a reason.
+ */
+must_use int outputs_inspect(int fd, uint64_t stream_bytes, const struct spec_limits *limits,
+                             struct outputs *ret, struct err *err) nonnull_all;
+
+/*
+ * Writes the outputs below directory dir (created if missing), all or nothing: first completely
+ * into a hidden directory inside it, then renamed entry by entry, undone on failure. A file may
+ * replace a regular file of the same name; any other collision fails with its name. Files 0644,
+ * directories 0755, owner the caller.
+ */
+must_use int outputs_export(int stream_fd, const struct outputs *o, const char *dir,
+                            struct err *err) nonnull_all;
+
+/* Fails early, before anything runs, if dir cannot take outputs (exists as a file, ...). */
+must_use int outputs_check_dir(const char *dir, struct err *err) nonnull_all;

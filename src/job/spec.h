@@ -1,0 +1,123 @@
+/*
+ * spec.h - a checked job specification: what to run, with which inputs, under which limits.
+ *
+ * Built once by the command line or from JSON, checked by spec_check(), const afterwards.
+ */
+#pragma once
+
+#include "base/base.h"
+#include "base/err.h"
+
+#define SPEC_INPUTS_MAX 1024u
+#define SPEC_NAME_MAX   255u
+
+enum spec_language {
+    SPEC_COMMAND, /* argv is executed as it is */
+    SPEC_PYTHON,
+    SPEC_JAVASCRIPT,
+};
+
+enum spec_engine {
+    SPEC_ENGINE_AUTO,
+    SPEC_ENGINE_KVM,
+    SPEC_ENGINE_TCG
+};
+
+enum spec_isolation {
+    SPEC_ISOLATION_EMULATED,
+    SPEC_ISOLATION_HARDWARE
+}; /* weakest accepted */
+
+struct spec_limits {
+    uint64_t wall_ns;
+    uint64_t cpu_ns;
+    uint64_t memory_bytes;
+    uint64_t vcpus;
+    uint64_t pids;
+    uint64_t disk_bytes;
+    uint64_t inodes;
+    uint64_t stdin_bytes;
+    uint64_t stdout_bytes;
+    uint64_t stderr_bytes;
+    uint64_t input_bytes;
+    uint64_t input_files;
+    uint64_t output_bytes;
+    uint64_t output_files;
+    uint64_t output_depth;
+};
+
+/* One limit: its names, unit, default and the range airlock can enforce. */
+enum spec_unit {
+    SPEC_UNIT_COUNT,
+    SPEC_UNIT_BYTES,
+    SPEC_UNIT_NS
+};
+
+struct spec_limit_info {
+    const char *option;  /* "--wall" without the dashes: "wall" */
+    const char *json;    /* "wall_ms", "memory_bytes", ... as in the JSON contract */
+    enum spec_unit unit; /* SPEC_UNIT_NS limits are milliseconds in JSON */
+    size_t offset;       /* into struct spec_limits */
+    uint64_t def, min, max;
+    const char *help;
+};
+extern const struct spec_limit_info spec_limit_infos[];
+extern const size_t spec_limit_infos_len;
+
+/* An input: either a path to open or bytes. Names are plain, unique file names in /in. */
+struct spec_input {
+    char *name;
+    char *path; /* opened without following links; NULL if data is given */
+    uint8_t *data;
+    size_t data_len;
+};
+
+struct spec {
+    enum spec_language language;
+    enum spec_engine engine;
+    enum spec_isolation isolation;
+    char *image;           /* NAME or NAME@sha256:HEX; NULL = the language's own */
+    char *program_path;    /* script file; NULL for a command or inline code */
+    uint8_t *program_data; /* inline code */
+    size_t program_len;
+    char *program_name; /* its name in the guest: main.py, main.js, main.mjs, main.cjs */
+    char **args;        /* script arguments, or the whole command; NULL-terminated */
+    size_t n_args;
+    char **env; /* "K=V", NULL-terminated; values never logged or recorded */
+    size_t n_env;
+    struct spec_input *inputs;
+    size_t n_inputs;
+    char *stdin_path; /* NULL: none. "-" was resolved by the caller into stdin_fd */
+    uint8_t *stdin_data;
+    size_t stdin_len;
+    int stdin_fd;  /* -1, or a descriptor to read (owned) */
+    char *out_dir; /* host directory for outputs, NULL = drop and list */
+    struct spec_limits limits;
+};
+
+void spec_init(struct spec *spec) nonnull_all; /* defaults of every limit; stdin_fd -1 */
+void spec_fini(struct spec *spec) nonnull_all;
+#define auto_spec on_scope_exit(spec_fini)
+
+/* Setters copy. Each checks its value and says what is wrong (ERR_USAGE). */
+must_use int spec_set_program(struct spec *spec, const char *path, struct err *err) nonnull_all;
+must_use int spec_add_arg(struct spec *spec, const char *arg, struct err *err) nonnull_all;
+must_use int spec_add_env(struct spec *spec, const char *assignment, struct err *err) nonnull_all;
+/* "FILE" or "FILE:NAME"; the last ':' separates. */
+must_use int spec_add_input(struct spec *spec, const char *arg, struct err *err) nonnull_all;
+must_use int spec_set_image(struct spec *spec, const char *image, struct err *err) nonnull_all;
+/* text as on the command line ("10s", "64M", "8"); names the option, the value and the range. */
+must_use int spec_set_limit(struct spec *spec, const struct spec_limit_info *info, const char *text,
+                            struct err *err) nonnull_all;
+/* What needs the whole: names unique, sizes of args and env, something to run. */
+must_use int spec_check(const struct spec *spec, struct err *err) nonnull_all;
+
+/* The JSON form of a job (design: `airlock run --spec FILE`): strict, unknown keys refused. */
+must_use int spec_from_json(struct spec *spec, const char *text, size_t len,
+                            struct err *err) nonnull_all;
+
+static inline uint64_t spec_limit_get(const struct spec_limits *l,
+                                      const struct spec_limit_info *info)
+{
+    return *(const uint64_t *)(const void *)((const char *)l + info->offset);
+}

@@ -1,0 +1,50 @@
+/*
+ * stage.h - inputs into a read-only image, and an empty scratch filesystem.
+ *
+ * The input image is an uncompressed squashfs with two directories: prog/ (the program file, if
+ * any) and in/ (the input files), all owned by root, files 0444, directories 0555, times 0.
+ * Both images are unnamed files: nothing to clean up, whatever happens.
+ */
+#pragma once
+
+#include "base/base.h"
+#include "base/err.h"
+
+#include "job/spec.h"
+#include "sys/digest.h"
+
+/* What was staged, for the result: sizes and digests, not contents. */
+struct stage_item {
+    char *name;
+    uint64_t bytes;
+    struct digest digest;
+};
+
+struct stage {
+    int input_fd;   /* squashfs, read-only use, padded to STAGE_INPUT_DEVICE_BYTES (sparse) */
+    int scratch_fd; /* ext4 of exactly limits.disk_bytes in a file of STAGE_SCRATCH_DEVICE_BYTES */
+    struct stage_item program;
+    struct stage_item *inputs;
+    size_t n_inputs;
+    uint64_t input_bytes; /* sum */
+};
+
+/* Device sizes never depend on the job (design.md, "clones"): sparse files of these sizes. */
+#define STAGE_INPUT_DEVICE_BYTES   (4 * GIB)
+#define STAGE_SCRATCH_DEVICE_BYTES (16 * GIB)
+
+#define STAGE_INIT                       \
+    {                                    \
+        .input_fd = -1, .scratch_fd = -1 \
+    }
+void stage_fini(struct stage *stage) nonnull_all;
+#define auto_stage on_scope_exit(stage_fini)
+
+/*
+ * tmp_dirfd: directory on the state filesystem for unnamed files. Opens every input without
+ * following links, regular files only; a file that changes while it is read, or totals over
+ * limits, are refused: ERR_USAGE for what the caller can mend, ERR_LIMIT/-ENOSPC when the disk is
+ * full, ERR_HOST otherwise. The message names the file.
+ */
+must_use int stage_build(const struct spec *spec, int tmp_dirfd, struct stage *ret,
+                         struct err *err) nonnull_all;

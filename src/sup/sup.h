@@ -1,0 +1,50 @@
+/*
+ * sup.h - one supervisor process per job: the only judge.
+ *
+ * sup_start() forks it into a session of its own. Caller and supervisor share one socketpair: if
+ * either dies the other notices (end of file) and cleans up. The supervisor stages, starts the
+ * machine, talks to the agent, keeps time and bytes, kills, inspects, exports and answers with one
+ * JSON result. It never shares memory with the caller.
+ */
+#pragma once
+
+#include "base/base.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+#include "airlock/verdict.h"
+#include "image/store.h"
+#include "job/spec.h"
+#include "sys/proc.h"
+
+enum sup_event_kind {
+    SUP_STDOUT, /* bytes as they came from the program, in order, up to the cap */
+    SUP_STDERR,
+    SUP_PHASE,  /* text: the phase that begins ("boot", "run", "collect", ...) */
+    SUP_RESULT, /* the JSON object of the contract; last */
+};
+
+struct sup_event {
+    enum sup_event_kind kind;
+    const uint8_t *data; /* borrowed until the next call */
+    size_t len;
+};
+
+struct sup {
+    struct proc proc; /* the supervisor process */
+    int fd;           /* our end of the socketpair */
+    struct buf in;
+};
+
+/* Forks the supervisor for a checked spec. The store and spec are used by the child as they are. */
+must_use int sup_start(const struct spec *spec, const struct store *store, struct sup *ret,
+                       struct err *err) nonnull_all;
+
+/* Waits for the next event. 1 and *ret, or 0 after SUP_RESULT was given; ERR_HOST if it died. */
+must_use int sup_next(struct sup *sup, struct sup_event *ret, struct err *err) nonnull_all;
+
+/* Asks for the end; the result will say `canceled` unless something ended it before. */
+void sup_cancel(struct sup *sup) nonnull_all;
+
+void sup_fini(struct sup *sup) nonnull_all;
+#define auto_sup on_scope_exit(sup_fini)

@@ -1,0 +1,22 @@
+/* digest.h - SHA-256 by libcrypto (OpenSSL), which uses the CPU's SHA instructions. */
+#pragma once
+
+#include "base/base.h"
+#include "base/err.h"
+
+#define DIGEST_BYTES    32
+#define DIGEST_HEX_SIZE 65 /* with the terminating NUL */
+
+/* Lower-case hex, NUL-terminated; "" is the empty value. Written "sha256:HEX" for people. */
+struct digest {
+    char hex[DIGEST_HEX_SIZE];
+};
+
+must_use int digest_of_data(const void *data, size_t len, struct digest *ret, struct err *err)
+    nonnull_args(3, 4);
+/* From offset 0 to the end; the file position does not move. */
+must_use int digest_of_fd(int fd, struct digest *ret, uint64_t *ret_bytes,
+                          struct err *err) nonnull_all;
+/* True if s is exactly 64 lower-case hex digits. */
+must_use bool digest_is_hex(const char *s) nonnull_all;
+must_use bool digest_equal(const struct digest *a, const struct digest *b) nonnull_all;
