@@ -81,9 +81,9 @@ struct spec {
     uint8_t *program_data; /* inline code */
     size_t program_len;
     char *program_name; /* its name in the guest: main.py, main.js, main.mjs, main.cjs */
-    char **args;        /* script arguments, or the whole command; NULL-terminated */
+    char **args;        /* script arguments, or the whole command; NULL-terminated, NULL if none */
     size_t n_args;
-    char **env; /* "K=V", NULL-terminated; values never logged or recorded */
+    char **env; /* "K=V", as args; values never logged or recorded */
     size_t n_env;
     struct spec_input *inputs;
     size_t n_inputs;
