@@ -22,3 +22,9 @@ int spec_limit_fail(const struct spec_limit_info *info, const char *label, const
  */
 must_use int spec_append_input(struct spec *spec, struct spec_input *take_input, const char *label,
                                struct err *err) nonnull_all;
+
+/* spec_add_env() and spec_set_image() with another name for the source in messages. */
+must_use int spec_append_env(struct spec *spec, const char *assignment, const char *label,
+                             struct err *err) nonnull_all;
+must_use int spec_put_image(struct spec *spec, const char *image, const char *label,
+                            struct err *err) nonnull_all;

@@ -301,35 +301,42 @@ static bool env_name_ok(const char *name, size_t len)
 }
 
 /* No message here may hold a value: a text without '=' may be one, so it isn't shown either. */
-int spec_add_env(struct spec *spec, const char *assignment, struct err *err)
+int spec_append_env(struct spec *spec, const char *assignment, const char *label, struct err *err)
 {
     const char *eq = strchr(assignment, '=');
     size_t len = eq == NULL ? 0 : (size_t)(eq - assignment);
 
     if (eq == NULL) {
-        return err_usage(err, "--env: the text given has no '='; write --env NAME=VALUE");
+        return err_usage(err, "%s: the text given has no '='; write NAME=VALUE", label);
     }
     if (!env_name_ok(assignment, len)) {
         return err_usage(err,
-                         "--env: '%s' is not a variable name; use letters, digits and '_', not "
+                         "%s: '%s' is not a variable name; use letters, digits and '_', not "
                          "beginning with a digit, at most %u",
-                         text_of(assignment, len).s, SPEC_NAME_MAX);
+                         label, text_of(assignment, len).s, SPEC_NAME_MAX);
     }
     if (strlen(assignment) > STRING_MAX) {
         return err_usage(err,
-                         "--env: %.*s has %zu bytes with its value, at most %u are possible; pass "
+                         "%s: %.*s has %zu bytes with its value, at most %u are possible; pass "
                          "it in a file with --in",
-                         (int)len, assignment, strlen(assignment), STRING_MAX);
+                         label, (int)len, assignment, strlen(assignment), STRING_MAX);
     }
     if (spec->n_env >= MSG_ENV_MAX - HOST_ENV) {
-        return err_usage(err, "more than %u environment variables", MSG_ENV_MAX - HOST_ENV);
+        return err_usage(err, "%s: more than %u environment variables", label,
+                         MSG_ENV_MAX - HOST_ENV);
     }
     for (size_t i = 0; i < spec->n_env; i++) {
         if (strncmp(spec->env[i], assignment, len + 1) == 0) {
-            return err_usage(err, "--env: %.*s is given twice; give it once", (int)len, assignment);
+            return err_usage(err, "%s: %.*s is given twice; give it once", label, (int)len,
+                             assignment);
         }
     }
     return append(&spec->env, &spec->n_env, assignment, err);
+}
+
+int spec_add_env(struct spec *spec, const char *assignment, struct err *err)
+{
+    return spec_append_env(spec, assignment, "--env", err);
 }
 
 /* NULL, or what is wrong with a name in /in. */
@@ -434,7 +441,7 @@ static bool image_name_ok(const char *s, size_t len)
     return true;
 }
 
-int spec_set_image(struct spec *spec, const char *image, struct err *err)
+int spec_put_image(struct spec *spec, const char *image, const char *label, struct err *err)
 {
     static const char prefix[] = "@sha256:";
     const char *at = strchr(image, '@');
@@ -443,16 +450,16 @@ int spec_set_image(struct spec *spec, const char *image, struct err *err)
 
     if (!image_name_ok(image, len)) {
         return err_usage(err,
-                         "--image '%s': not an image name; use lower-case letters, digits, '.', "
+                         "%s '%s': not an image name; use lower-case letters, digits, '.', "
                          "'_' and '-', at most 64 (`airlock image list` shows what there is)",
-                         text_of_str(image).s);
+                         label, text_of_str(image).s);
     }
     if (at != NULL &&
         (strncmp(at, prefix, sizeof(prefix) - 1) != 0 || !digest_is_hex(at + sizeof(prefix) - 1))) {
         return err_usage(err,
-                         "--image '%s': after the name comes nothing or @sha256: and 64 lower-case "
+                         "%s '%s': after the name comes nothing or @sha256: and 64 lower-case "
                          "hex digits",
-                         text_of_str(image).s);
+                         label, text_of_str(image).s);
     }
     copy = strdup(image);
     if (copy == NULL) {
@@ -461,6 +468,11 @@ int spec_set_image(struct spec *spec, const char *image, struct err *err)
     free(spec->image);
     spec->image = copy;
     return 0;
+}
+
+int spec_set_image(struct spec *spec, const char *image, struct err *err)
+{
+    return spec_put_image(spec, image, "--image", err);
 }
 
 static const char *source_of(const struct spec_input *input)

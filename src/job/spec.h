@@ -10,6 +10,7 @@
 
 #define SPEC_INPUTS_MAX 1024u
 #define SPEC_NAME_MAX   255u
+#define SPEC_JSON_MAX   (256 * MIB)
 
 enum spec_language {
     SPEC_COMMAND, /* argv is executed as it is */
@@ -112,7 +113,11 @@ must_use int spec_set_limit(struct spec *spec, const struct spec_limit_info *inf
 /* What needs the whole: names unique, sizes of args and env, something to run. */
 must_use int spec_check(const struct spec *spec, struct err *err) nonnull_all;
 
-/* The JSON form of a job (design: `airlock run --spec FILE`): strict, unknown keys refused. */
+/*
+ * The JSON form of a job (`airlock run --spec FILE`) into an initialised spec: strict, unknown keys
+ * refused, at most SPEC_JSON_MAX bytes. spec_check() comes afterwards, as always. No message
+ * repeats text of the document but names.
+ */
 must_use int spec_from_json(struct spec *spec, const char *text, size_t len,
                             struct err *err) nonnull_all;
 
