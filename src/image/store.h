@@ -55,4 +55,4 @@ void store_boot_fini(struct store_boot *boot) nonnull_all;
  * says how to), ERR_USAGE/-EBADMSG if an object does not match its digest (corrupt).
  */
 must_use int store_open_boot(const struct store *store, const char *image, struct store_boot *ret,
-                             struct err *err) nonnull_all;
+                             struct err *err) nonnull_args(1, 3, 4);

@@ -89,7 +89,7 @@ void client_flush(struct client *c)
         if (n < 0 && errno == EINTR) {
             continue;
         }
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        if (n < 0 && errno == EAGAIN) {
             break;
         }
         if (n < 0) {
@@ -111,7 +111,7 @@ void client_listen(struct client *c)
         if (n < 0 && errno == EINTR) {
             continue;
         }
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        if (n < 0 && errno == EAGAIN) {
             return;
         }
         if (n <= 0) {

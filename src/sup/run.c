@@ -573,7 +573,7 @@ static void inspect(struct run *run)
     run->result.outputs = &run->outputs;
     run->result.phases.inspected = now_since(run);
     if (run->outputs.n_dropped > 0) {
-        char note[64];
+        char note[96];
 
         (void)snprintf(note, sizeof(note), "%zu entries are no regular files or directories",
                        run->outputs.n_dropped);

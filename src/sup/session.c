@@ -357,7 +357,7 @@ int session_read(struct session *s, uint64_t now_ns, struct err *err)
         if (n < 0 && errno == EINTR) {
             continue;
         }
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        if (n < 0 && errno == EAGAIN) {
             return 0;
         }
         if (n <= 0) {
@@ -430,7 +430,7 @@ int session_write(struct session *s, struct err *err)
         if (n < 0 && errno == EINTR) {
             continue;
         }
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        if (n < 0 && errno == EAGAIN) {
             return 0;
         }
         if (n < 0) {
