@@ -91,7 +91,6 @@ judged("mounting, renaming the host, becoming root and rebooting are refused",
        lambda v: all(x != "done" for x in v), "calls")
 judged("the memory killer's preference cannot be lowered", lambda p: p["oom_score_adj"],
        refused(), "writing -1000")
-judged("no program with setuid can be started", lambda p: p["setuid_files"], equals([]), "files")
 judged("the host's name is not told", lambda p: p["hostname"], equals("airlock"), "hostname")
 judged("the environment is bare and in UTF-8", lambda p: p["env"],
        lambda v: v.get("GIVEN") == "ü=1" and v["OUT"] == "/out" and v["HOME"] == "/work"

@@ -2,9 +2,9 @@
 import base64
 import hashlib
 import os
+import pathlib
 import shutil
 import subprocess
-import pathlib
 
 from harness import ROOT, Skip, case
 

@@ -1,4 +1,6 @@
 """One verdict per job, decided on the host, whatever the program says."""
+import json
+
 from harness import case
 
 # name, program, JavaScript?, verdict, fields of the result
@@ -69,7 +71,6 @@ def arguments(t):
     args = ["", "two words", "ünï", "-x", "--", "a\nb", "$HOME `id` \\"]
     result = t.run("import json, sys\nprint(json.dumps(sys.argv))\n", args=args)
     t.expect(result, "success")
-    import json
     t.equal(json.loads(result.out), ["main.py"] + args, "sys.argv")
 
 

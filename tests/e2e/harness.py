@@ -233,7 +233,8 @@ class Context:
     def private_state(self):
         """A copy of the prepared state directory by hard links, so that its users can be told."""
         copy = self.dir / "state"
-        subprocess.run(["cp", "-al", str(STATE), str(copy)], check=True)
+        same = os.stat(STATE).st_dev == os.stat(self.dir).st_dev
+        subprocess.run(["cp", "-al" if same else "-a", str(STATE), str(copy)], check=True)
         return copy
 
     def users_of(self, directory):

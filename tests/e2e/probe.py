@@ -123,22 +123,9 @@ found["mount"] = call("mount", b"none", b"/tmp", b"tmpfs", 0, None)
 found["sethostname"] = call("sethostname", b"x", 1)
 found["setuid"] = call("setuid", 0)
 found["reboot"] = call("reboot", 0x01234567)
-found["oom_score_adj"] = write("/proc/self/oom_score_adj") and attempt(
-    lambda: open("/proc/self/oom_score_adj", "w", encoding="utf-8").write("-1000"))
+found["oom_score_adj"] = attempt(
+    lambda: os.write(os.open("/proc/self/oom_score_adj", os.O_WRONLY), b"-1000"))
 found["mknod"] = attempt(lambda: os.mknod("/tmp/disk", stat.S_IFBLK | 0o600, os.makedev(254, 0)))
-found["setuid_files"] = []
-for place in ("/usr/bin", "/usr/sbin", "/usr/lib", "/usr/libexec"):
-    for base, _, names in os.walk(place):
-        for name in names:
-            mode = os.lstat(os.path.join(base, name)).st_mode
-            if stat.S_ISREG(mode) and mode & 0o6000:
-                try:
-                    pid = os.posix_spawn(os.path.join(base, name), [name], {})
-                    os.kill(pid, 9)
-                    os.waitpid(pid, 0)
-                except OSError:
-                    continue
-                found["setuid_files"].append(os.path.join(base, name))
 found["hostname"] = socket.gethostname()
 found["env"] = dict(os.environ)
 found["cwd"] = os.getcwd()
