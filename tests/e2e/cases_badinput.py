@@ -229,6 +229,29 @@ def other_digest(t):
     return t.run(GOOD, "--image", "python@sha256:" + "0" * 64)
 
 
+# What is wrong with a JSON job, and a word the message must have
+BAD_JOBS = [
+    ("an unknown key", '{"language": "python", "code": "1", "colour": 1}', "colour"),
+    ("a limit of zero", '{"language": "python", "code": "1", "limits": {"wall_ms": 0}}', "wall_ms"),
+    ("an input name with NUL", '{"language": "python", "code": "1", "files": '
+     '[{"name": "a\\u0000b", "content": ""}]}', "name"),
+    ("a key given twice", '{"language": "python", "code": "1", "code": "2"}', "code"),
+    ("text that is not JSON", '{"language": ', "json"),
+]
+
+
+def bad_job(what, text, word):
+    @bad(f"a JSON job with {what} is refused", word)
+    def check(t):
+        path = t.write("job.json", text)
+        return t.execute([t.command(program=None)[0], "run", "--state", STATE, "--json", "--spec", path])
+    return check
+
+
+for row in BAD_JOBS:
+    bad_job(*row)
+
+
 @case("a state directory that cannot be made is told with its path")
 def bad_state(t):
     result = t.run(GOOD, state=t.write("file", "1") / "state")

@@ -40,6 +40,13 @@ def clock(t):
                  "except OSError:\n    pass\ntime.sleep(600)\n")
 
 
+@case("CPU time counts every process, and its limit is told apart from the wall's")
+def cpu(t):
+    program = "import os\nfor _ in range(3):\n    if os.fork() == 0:\n        break\nwhile True:\n    pass\n"
+    result = t.run(program, "--cpu", "2s", timeout=90)
+    t.expect(result, "timeout", reason="cpu", exit_code=None)
+
+
 @case("a program that grows beyond --memory is oom")
 def grows(t):
     result = t.run("keep = []\nwhile True:\n    keep.append(b'm' * (4 << 20))\n", "--memory", "128M")
@@ -51,8 +58,7 @@ def fits(t):
     result = t.run("b = bytearray(96 << 20)\nfor i in range(0, len(b), 4096):\n    b[i] = 1\n"
                    "print(len(b))\n", "--memory", "192M")
     t.expect(result, "success", stdout=b"%d\n" % (96 * MIB))
-    peak = max(v for v in result.peaks.values() if isinstance(v, int))
-    t.true(peak >= 96 * MIB, f"peaks do not show it: {result.peaks}")
+    t.true(result.peaks["guest_memory_bytes"] >= 96 * MIB, f"peaks do not show it: {result.peaks}")
 
 
 @case("a child that runs out of memory is listed, the verdict follows the main program")

@@ -31,11 +31,10 @@ def tree(directory):
 
 
 def name_of(entry):
-    """The name in a result as bytes: a string, or {"encoding", "data"} when it is not UTF-8."""
-    name = entry["name"]
-    if isinstance(name, dict):
-        return base64.b64decode(name["data"]) if name["encoding"] == "base64" else name["data"].encode()
-    return name.encode("utf-8", "surrogateescape")
+    """The name in a result as bytes; what is not UTF-8 has its exact bytes beside it."""
+    if "name_base64" in entry:
+        return base64.b64decode(entry["name_base64"], validate=True)
+    return entry["name"].encode("utf-8")
 
 
 @case("files arrive byte for byte, with size and digest in the result")

@@ -1,7 +1,7 @@
 """One verdict per job, decided on the host, whatever the program says."""
 import json
 
-from harness import case
+from harness import STATE, case
 
 # name, program, JavaScript?, verdict, fields of the result
 TABLE = [
@@ -90,3 +90,13 @@ def evidence(t):
     text = str(result.machine)
     for what in ("id", "image", "kernel", "initramfs"):
         t.true(what in text, f"machine lacks {what}: {text[:300]}")
+
+
+@case("a job given as JSON runs like the same job given by options")
+def spec_file(t):
+    job = {"language": "python", "code": "import sys\nprint(sys.argv[1], open('/in/a').read(), input())\n",
+           "args": ["arg"], "stdin": "line\n", "files": [{"name": "a", "content": "file"}],
+           "limits": {"wall_ms": 60000}}
+    path = t.write("job.json", json.dumps(job))
+    line = [t.command(program=None)[0], "run", "--state", STATE, "--json", "--spec", path]
+    t.expect(t.execute(line), "success", stdout=b"arg file line\n")
