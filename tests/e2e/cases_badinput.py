@@ -41,7 +41,7 @@ def missing_script(t):
     return t.run(t.path("nowhere.py"), out=True)
 
 
-@bad("no script at all is refused with the usage", "usage")
+@bad("no script at all is refused", "script", "--help")
 def no_script(t):
     return t.run(None)
 
