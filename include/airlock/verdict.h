@@ -1,6 +1,6 @@
 /*
  * verdict.h - the verdicts of a job and the exit codes of `airlock run`, for those who build on
- * airlock. Exactly one verdict per job, decided on the host. See docs/result.md.
+ * airlock. Exactly one verdict per job, decided on the host. See docs/verdicts.md.
  */
 #pragma once
 
