@@ -86,6 +86,9 @@ static const struct event *next_deciding(const struct events *ev, const struct e
 
 static struct verdict by_event(const struct event *e)
 {
+    if (e->kind == EVENT_ACCEPTED) {
+        return (struct verdict){AIRLOCK_SUCCESS, NULL, e};
+    }
     return (struct verdict){
         .verdict = kinds[e->kind].verdict,
         .reason = kinds[e->kind].reason != NULL ? kinds[e->kind].reason : e->reason,
