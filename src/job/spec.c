@@ -62,9 +62,9 @@ const struct spec_limit_info spec_limit_infos[] = {
     LIMIT(output_bytes, "out-bytes", "output_bytes", BYTES, 16 * MIB, 1, 4 * GIB,
           "bytes of all output files"),
     LIMIT(output_files, "out-files", "output_files", COUNT, 64, 1, 65536,
-          "output files and directories"),
+          "output files, and as many directories"),
     LIMIT(output_depth, "out-depth", "output_depth", COUNT, 16, 1, 64,
-          "levels of directories below /out"),
+          "parts of an output's path: a/b/c has 3"),
 };
 const size_t spec_limit_infos_len = ARRAY_LEN(spec_limit_infos);
 
