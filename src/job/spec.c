@@ -41,7 +41,7 @@
 const struct spec_limit_info spec_limit_infos[] = {
     LIMIT(wall_ns, "wall", "wall_ms", NS, 10 * NS_PER_S, NS_PER_MS, 24 * NS_PER_H,
           "time from the program's start to its end, on the host's clock"),
-    LIMIT(cpu_ns, "cpu", "cpu_ms", NS, 8 * 24 * NS_PER_H, NS_PER_MS, 8 * 24 * NS_PER_H,
+    LIMIT(cpu_ns, "cpu", "cpu_ms", NS, 192 * NS_PER_H, NS_PER_MS, 192 * NS_PER_H,
           "CPU time of the whole machine, measured on the host"),
     LIMIT(memory_bytes, "memory", "memory_bytes", BYTES, 256 * MIB, 32 * MIB, 64 * GIB,
           "memory of the program and all its processes"),
