@@ -29,17 +29,24 @@ struct outputs {
     size_t n_items;
     struct output_dropped *dropped;
     size_t n_dropped;
-    uint64_t total_bytes;
+    uint64_t n_dropped_more; /* dropped too, but past the length of the list */
+    uint64_t total_bytes;    /* of items */
 };
 
 void outputs_fini(struct outputs *o) nonnull_all;
 #define auto_outputs on_scope_exit(outputs_fini)
 
+/* Most bytes all names of one stream may have; with the caps it bounds the memory of a parse. */
+#define OUTPUTS_NAMES_BYTES (32 * MIB)
+
 /*
  * Parses the stream in fd (from 0, exactly stream_bytes). Call only when the guest is dead.
- * Caps from limits are checked again, whatever the guest said. A malformed stream is ERR_GUEST;
- * a cap is ERR_LIMIT (message names the limit and entry). Duplicates, a child under a file, and
- * special files are dropped with a reason.
+ * Caps from limits are checked again, whatever the guest said: files and directories count
+ * separately against output_files, the components of a path against output_depth. A malformed or
+ * truncated stream is ERR_GUEST/-EPROTO. A cap is ERR_LIMIT, the message names limit and entry:
+ * -EFBIG output_bytes, -EMFILE output_files, -ENAMETOOLONG output_depth. Later duplicates, what
+ * lies below a file or below a directory that was not sent, names no filesystem takes, and special
+ * files are dropped with a reason; at most output_files of them are listed, the rest is counted.
  */
 must_use int outputs_inspect(int fd, uint64_t stream_bytes, const struct spec_limits *limits,
                              struct outputs *ret, struct err *err) nonnull_all;
@@ -47,8 +54,10 @@ must_use int outputs_inspect(int fd, uint64_t stream_bytes, const struct spec_li
 /*
  * Writes the outputs below directory dir (created if missing), all or nothing: first completely
  * into a hidden directory inside it, then renamed entry by entry, undone on failure. A file may
- * replace a regular file of the same name; any other collision fails with its name. Files 0644,
- * directories 0755, owner the caller.
+ * replace a regular file of the same name and a directory may already be there; any other
+ * collision fails with its name (ERR_USAGE/-EEXIST). Names are walked one component at a time,
+ * never through a link below dir. Files 0644, directories 0755, owner the caller.
+ * ERR_LIMIT/-ENOSPC if the disk is full.
  */
 must_use int outputs_export(int stream_fd, const struct outputs *o, const char *dir,
                             struct err *err) nonnull_all;

@@ -66,9 +66,11 @@ int scratch_start(const struct spec_limits *limits, int tmp_dirfd, struct scratc
                    limits->inodes + STAGE_AGENT_INODES + FS_INODES);
     (void)snprintf(blocks, sizeof(blocks), "%" PRIu64, limits->disk_bytes / BLOCK_BYTES);
     {
+        static const char features[] = FEATURES;
+        static const char extended[] = EXTENDED;
         const char *const argv[] = {program,  "-q", "-F",    "-b", "4096",   "-I",
-                                    "256",    "-m", "0",     "-O", FEATURES, "-E",
-                                    EXTENDED, "-U", FS_UUID, "-N", inodes,   "/proc/self/fd/3",
+                                    "256",    "-m", "0",     "-O", features, "-E",
+                                    extended, "-U", FS_UUID, "-N", inodes,   "/proc/self/fd/3",
                                     blocks,   NULL};
         const struct proc_fd fds[] = {
             {scratch.log_fd, 1}, {scratch.log_fd, 2}, {scratch.fd, MKE2FS_FD}};

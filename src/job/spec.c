@@ -41,7 +41,7 @@
 const struct spec_limit_info spec_limit_infos[] = {
     LIMIT(wall_ns, "wall", "wall_ms", NS, 10 * NS_PER_S, NS_PER_MS, 24 * NS_PER_H,
           "time from the program's start to its end, on the host's clock"),
-    LIMIT(cpu_ns, "cpu", "cpu_ms", NS, 5 * NS_PER_S, NS_PER_MS, 8 * 24 * NS_PER_H,
+    LIMIT(cpu_ns, "cpu", "cpu_ms", NS, 5 * NS_PER_S, NS_PER_MS, 192 * NS_PER_H,
           "CPU time of the whole machine, measured on the host"),
     LIMIT(memory_bytes, "memory", "memory_bytes", BYTES, 256 * MIB, 32 * MIB, 64 * GIB,
           "memory of the program and all its processes"),
@@ -62,9 +62,9 @@ const struct spec_limit_info spec_limit_infos[] = {
     LIMIT(output_bytes, "out-bytes", "output_bytes", BYTES, 16 * MIB, 1, 4 * GIB,
           "bytes of all output files"),
     LIMIT(output_files, "out-files", "output_files", COUNT, 64, 1, 65536,
-          "output files and directories"),
+          "output files, and as many directories"),
     LIMIT(output_depth, "out-depth", "output_depth", COUNT, 16, 1, 64,
-          "levels of directories below /out"),
+          "parts of an output's path: a/b/c has 3"),
 };
 const size_t spec_limit_infos_len = ARRAY_LEN(spec_limit_infos);
 

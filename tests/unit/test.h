@@ -31,10 +31,13 @@ int test_fds_after(void **state);
         return cmocka_run_group_tests(tests, NULL, NULL); \
     }
 
-/* r is 0, or the case fails with the error's text. */
-#define assert_ok(r, err)                                 \
-    do {                                                  \
-        if ((r) != 0) {                                   \
-            fail_msg("unexpected error: %s", (err)->msg); \
-        }                                                 \
-    } while (0)
+/* r is 0, or the case fails with the error's text. A function, so that a case stays simple. */
+static inline void test_ok_at(int r, const struct err *err, const char *file, int line)
+{
+    if (r != 0) {
+        print_error("unexpected error: %s\n", err->msg);
+        _fail(file, line);
+    }
+}
+
+#define assert_ok(r, err) test_ok_at((r), (err), __FILE__, __LINE__)

@@ -193,7 +193,8 @@ static void environment_values_never_reach_a_message(void **state)
         assert_null(strstr(err.msg, "hush"));
         err = (struct err)ERR_INIT;
         memset(large, 'h', 199999);
-        memcpy(large, "L=", 2);
+        large[0] = 'L';
+        large[1] = '=';
         assert_int_equal(spec_add_env(&spec, large, &err), -EINVAL);
         assert_null(strstr(err.msg, "hhh"));
         assert_int_equal(spec.n_env, 2);
