@@ -302,6 +302,11 @@ int apt_refresh(const struct apt *apt, uint64_t max_age_s, const struct build_pr
     return fd_write_atomic(apt->fd, STAMP, "", 0, 0600, err);
 }
 
+bool apt_has_lists(const struct apt *apt)
+{
+    return faccessat(apt->fd, STAMP, F_OK, 0) == 0;
+}
+
 /* "Inst NAME (VERSION SUITE[, SUITE...] [ARCH])" of apt-get --simulate. */
 static int parse_inst(const char *line, size_t len, struct package_set *set, struct err *err)
 {

@@ -35,6 +35,9 @@ void apt_fini(struct apt *apt) nonnull_all;
 must_use int apt_refresh(const struct apt *apt, uint64_t max_age_s,
                          const struct build_progress *progress, struct err *err) nonnull_all;
 
+/* True if the lists were ever fetched from the sources the host has now. */
+must_use bool apt_has_lists(const struct apt *apt) nonnull_all;
+
 /*
  * What installing names (NULL-terminated) into an empty system takes: name, version, architecture
  * and suite of each package, sorted by name, with the SHA-256 of its archive. The set's previous

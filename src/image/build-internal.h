@@ -18,6 +18,10 @@ must_use int kernel_build_locked(const struct store *store, uint64_t max_age_s,
                                  const struct build_progress *progress,
                                  struct err *err) nonnull_all;
 
+must_use int image_build_locked(const struct store *store, const struct build_request *req,
+                                uint64_t max_age_s, const struct build_progress *progress,
+                                struct err *err) nonnull_all;
+
 /* A language an image starts from. NULL if name is none. */
 struct image_base {
     const char *name;

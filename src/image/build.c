@@ -361,9 +361,8 @@ static int check_request(const struct build_request *req, const struct image_bas
     return 0;
 }
 
-static int image_build_locked(const struct store *store, const struct build_request *req,
-                              uint64_t max_age_s, const struct build_progress *progress,
-                              struct err *err)
+int image_build_locked(const struct store *store, const struct build_request *req,
+                       uint64_t max_age_s, const struct build_progress *progress, struct err *err)
 {
     const struct image_base *base = NULL;
     auto_free const char **names = NULL;
