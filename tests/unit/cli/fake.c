@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cli/cmd-run.h"
 #include "image/build.h"
 #include "image/store.h"
 #include "job/outputs.h"
@@ -21,6 +22,11 @@
 #include "sys/fd.h"
 
 #define HEAD 5u
+
+int main(int argc, char **argv)
+{
+    return cmd_run(argc, argv);
+}
 
 static void send_event(int fd, enum sup_event_kind kind, const char *data, size_t len)
 {
@@ -75,10 +81,16 @@ static void flood(int fd)
 
 static void act(const struct spec *spec, int fd)
 {
-    const char *scene = spec->program_path != NULL ? spec->program_path : "";
-    const char *base = strrchr(scene, '/');
+    char inline_scene[64];
+    const char *scene = inline_scene;
+    const char *slash = NULL;
 
-    scene = base != NULL ? base + 1 : scene;
+    (void)snprintf(inline_scene, sizeof(inline_scene), "%.*s", (int)spec->program_len,
+                   spec->program_data != NULL ? (const char *)spec->program_data : "");
+    if (spec->program_path != NULL) {
+        slash = strrchr(spec->program_path, '/');
+        scene = slash != NULL ? slash + 1 : spec->program_path;
+    }
     if (strcmp(scene, "hello.py") == 0) {
         send_text(fd, SUP_PHASE, "run");
         send_text(fd, SUP_STDOUT, "hi \033[31m\xe2\x82");
