@@ -124,7 +124,7 @@ static int prepare(struct run *run, struct store *store, struct err *err)
 static int supervise(struct run *run, const struct store *store, struct err *err)
 {
     bool json = run->options->json;
-    auto_sup struct sup sup = {.proc = PROC_INIT, .fd = -1};
+    auto_sup struct sup sup = SUP_INIT;
     struct run_loop loop = {.sup = &sup,
                             .out = json ? NULL : &run->out,
                             .err = json ? NULL : &run->err,
@@ -132,7 +132,7 @@ static int supervise(struct run *run, const struct store *store, struct err *err
     int r = 0;
 
     run->step = "supervisor";
-    r = sup_start(&run->options->spec, store, &sup, err);
+    r = sup_start(&run->options->spec, store, !json, &sup, err);
     return r < 0 ? r : run_loop(&loop, err);
 }
 
