@@ -120,12 +120,14 @@ static void act(const struct spec *spec, int fd)
     _exit(0); /* any other scene: dies without a result */
 }
 
-int sup_start(const struct spec *spec, const struct store *store, struct sup *ret, struct err *err)
+int sup_start(const struct spec *spec, const struct store *store, bool streaming, struct sup *ret,
+              struct err *err)
 {
     int fds[2];
     pid_t pid = 0;
 
     (void)store;
+    (void)streaming;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) {
         return err_sys(err, "socketpair");
     }
@@ -142,12 +144,6 @@ int sup_start(const struct spec *spec, const struct store *store, struct sup *re
     (void)close(fds[1]);
     *ret = (struct sup){.proc = {.pid = pid, .pidfd = -1}, .fd = fds[0], .in = BUF_INIT(MIB)};
     return 0;
-}
-
-bool sup_ready(const struct sup *sup)
-{
-    (void)sup;
-    return false;
 }
 
 int sup_next(struct sup *sup, struct sup_event *ret, struct err *err)
