@@ -597,18 +597,37 @@ static int split_reference(const char *image, char name[IMAGE_NAME_MAX + 1], str
     return 0;
 }
 
-static int open_boot_once(const struct store *store, const char *name, const struct digest *wanted,
-                          struct store_boot *boot, struct err *err)
+static int open_kernel(const struct store *store, struct store_boot *boot, struct err *err)
+{
+    static const char remedy[] = "airlock image build kernel";
+    auto_kernel_manifest struct kernel_manifest kernel = {0};
+    int r = store_read_kernel(store, &kernel, err);
+
+    if (r == 0) {
+        r = store_open_object(store, &kernel.vmlinuz, "the guest kernel", remedy, &boot->kernel_fd,
+                              err);
+    }
+    if (r == 0) {
+        r = store_open_object(store, &kernel.initramfs, "the guest's initramfs", remedy,
+                              &boot->initramfs_fd, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    boot->kernel = kernel.vmlinuz.digest;
+    boot->initramfs = kernel.initramfs.digest;
+    boot->kernel_version = STEAL_PTR(&kernel.package.version);
+    return 0;
+}
+
+static int open_root(const struct store *store, const char *name, const struct digest *wanted,
+                     struct store_boot *boot, struct err *err)
 {
     auto_image_manifest struct image_manifest image = {0};
-    auto_kernel_manifest struct kernel_manifest kernel = {0};
     char what[IMAGE_NAME_MAX + 32];
     char remedy[IMAGE_NAME_MAX + 32];
     int r = store_read_image(store, name, &image, err);
 
-    if (r == 0) {
-        r = store_read_kernel(store, &kernel, err);
-    }
     if (r < 0) {
         return r;
     }
@@ -620,21 +639,10 @@ static int open_boot_once(const struct store *store, const char *name, const str
     (void)snprintf(what, sizeof(what), "image '%s'", name);
     (void)snprintf(remedy, sizeof(remedy), "airlock image build %s", name);
     r = store_open_object(store, &image.root, what, remedy, &boot->root_fd, err);
-    if (r == 0) {
-        r = store_open_object(store, &kernel.vmlinuz, "the guest kernel",
-                              "airlock image build kernel", &boot->kernel_fd, err);
-    }
-    if (r == 0) {
-        r = store_open_object(store, &kernel.initramfs, "the guest's initramfs",
-                              "airlock image build kernel", &boot->initramfs_fd, err);
-    }
     if (r < 0) {
         return r;
     }
-    boot->kernel = kernel.vmlinuz.digest;
-    boot->initramfs = kernel.initramfs.digest;
     boot->root = image.root.digest;
-    boot->kernel_version = STEAL_PTR(&kernel.package.version);
     boot->image = STEAL_PTR(&image.name);
     return 0;
 }
@@ -642,9 +650,9 @@ static int open_boot_once(const struct store *store, const char *name, const str
 int store_open_boot(const struct store *store, const char *image, struct store_boot *ret,
                     struct err *err)
 {
-    char name[IMAGE_NAME_MAX + 1];
+    char name[IMAGE_NAME_MAX + 1] = "";
     struct digest wanted = {0};
-    int r = split_reference(image, name, &wanted, err);
+    int r = image != NULL ? split_reference(image, name, &wanted, err) : 0;
 
     if (r < 0) {
         return r;
@@ -653,7 +661,10 @@ int store_open_boot(const struct store *store, const char *image, struct store_b
         auto_store_boot struct store_boot boot = STORE_BOOT_INIT;
         struct err why = ERR_INIT;
 
-        r = open_boot_once(store, name, &wanted, &boot, &why);
+        r = image != NULL ? open_root(store, name, &wanted, &boot, &why) : 0;
+        if (r == 0) {
+            r = open_kernel(store, &boot, &why);
+        }
         if (r == 0) {
             *ret = boot;
             boot = (struct store_boot)STORE_BOOT_INIT;

@@ -51,12 +51,12 @@ void store_boot_fini(struct store_boot *boot) nonnull_all;
 #define auto_store_boot on_scope_exit(store_boot_fini)
 
 /*
- * Opens kernel, initramfs and the image (NAME or NAME@sha256:HEX). Every object is hashed and
- * compared before use. ERR_USAGE/-ENOENT if the image or the kernel was never built (the message
+ * Opens kernel, initramfs and the image (NAME or NAME@sha256:HEX; NULL: the kernel alone, root_fd
+ * stays -1). Every object is hashed and compared before use. ERR_USAGE/-ENOENT if the image or the kernel was never built (the message
  * says how to), ERR_USAGE/-EBADMSG if an object does not match its digest (corrupt).
  */
 must_use int store_open_boot(const struct store *store, const char *image, struct store_boot *ret,
-                             struct err *err) nonnull_all;
+                             struct err *err) nonnull_args(1, 3, 4);
 
 /*
  * The build lock: whoever holds it may build, remove and empty STATE/tmp (done here). With wait

@@ -61,6 +61,15 @@ int upkeep_verify(const struct store *store, const char *name, struct err *err)
     return verify_object(store, &m.root, what, remedy, err);
 }
 
+int upkeep_remove(const struct store *store, const char *name,
+                  const struct build_progress *progress, struct err *err)
+{
+    auto_fd int lock = -1;
+    int r = build_lock(store, progress, &lock, err);
+
+    return r < 0 ? r : store_remove(store, name, err);
+}
+
 static void outdated_package_fini(struct outdated_package *p)
 {
     free(p->image);

@@ -11,6 +11,10 @@
 must_use int upkeep_verify(const struct store *store, const char *name,
                            struct err *err) nonnull_all;
 
+/* store_remove() under the lock. */
+must_use int upkeep_remove(const struct store *store, const char *name,
+                           const struct build_progress *progress, struct err *err) nonnull_all;
+
 /* One package of an image that the archive has another version of. */
 struct outdated_package {
     char *image; /* "kernel", "python", ... */

@@ -10,6 +10,7 @@
 
 #define SPEC_INPUTS_MAX 1024u
 #define SPEC_NAME_MAX   255u
+#define SPEC_JSON_MAX   (256 * MIB)
 
 enum spec_language {
     SPEC_COMMAND, /* argv is executed as it is */
@@ -81,9 +82,9 @@ struct spec {
     uint8_t *program_data; /* inline code */
     size_t program_len;
     char *program_name; /* its name in the guest: main.py, main.js, main.mjs, main.cjs */
-    char **args;        /* script arguments, or the whole command; NULL-terminated */
+    char **args;        /* script arguments, or the whole command; NULL-terminated, NULL if none */
     size_t n_args;
-    char **env; /* "K=V", NULL-terminated; values never logged or recorded */
+    char **env; /* "K=V", as args; values never logged or recorded */
     size_t n_env;
     struct spec_input *inputs;
     size_t n_inputs;
@@ -112,7 +113,11 @@ must_use int spec_set_limit(struct spec *spec, const struct spec_limit_info *inf
 /* What needs the whole: names unique, sizes of args and env, something to run. */
 must_use int spec_check(const struct spec *spec, struct err *err) nonnull_all;
 
-/* The JSON form of a job (design: `airlock run --spec FILE`): strict, unknown keys refused. */
+/*
+ * The JSON form of a job (`airlock run --spec FILE`) into an initialised spec: strict, unknown keys
+ * refused, at most SPEC_JSON_MAX bytes. spec_check() comes afterwards, as always. No message
+ * repeats text of the document but names.
+ */
 must_use int spec_from_json(struct spec *spec, const char *text, size_t len,
                             struct err *err) nonnull_all;
 

@@ -23,10 +23,10 @@ struct stage_item {
 struct stage {
     int input_fd;   /* squashfs, read-only use, padded to STAGE_INPUT_DEVICE_BYTES (sparse) */
     int scratch_fd; /* ext4 of exactly limits.disk_bytes in a file of STAGE_SCRATCH_DEVICE_BYTES */
-    struct stage_item program;
+    struct stage_item program; /* name NULL: none */
     struct stage_item *inputs;
     size_t n_inputs;
-    uint64_t input_bytes; /* sum */
+    uint64_t input_bytes; /* sum, the program included */
 };
 
 /* Device sizes never depend on the job (design.md, "clones"): sparse files of these sizes. */
@@ -39,6 +39,12 @@ struct stage {
     }
 void stage_fini(struct stage *stage) nonnull_all;
 #define auto_stage on_scope_exit(stage_fini)
+
+/*
+ * Inodes that the agent itself takes from the scratch filesystem (the directories behind /work,
+ * /out, /tmp and /var/tmp, the program's copy); limits.inodes come on top of them.
+ */
+#define STAGE_AGENT_INODES 8u
 
 /*
  * tmp_dirfd: directory on the state filesystem for unnamed files. Opens every input without

@@ -65,7 +65,7 @@ struct frame_decoder {
     uint32_t next_seq;
     bool broken; /* after an error every call fails */
     struct buf buf;
-    size_t taken; /* bytes at the front of buf that the last frame used */
+    size_t taken; /* bytes at the front of buf that earlier frames used */
 };
 
 void frame_decoder_init(struct frame_decoder *dec, enum frame_side side) nonnull_all;

@@ -32,13 +32,23 @@ struct sup_event {
 
 struct sup {
     struct proc proc; /* the supervisor process */
-    int fd;           /* our end of the socketpair */
+    int fd;           /* our end of the socketpair; readable = sup_next() has something */
     struct buf in;
+    bool finished; /* SUP_RESULT was given */
 };
 
-/* Forks the supervisor for a checked spec. The store and spec are used by the child as they are. */
-must_use int sup_start(const struct spec *spec, const struct store *store, struct sup *ret,
-                       struct err *err) nonnull_all;
+#define SUP_INIT                    \
+    {                               \
+        .proc = PROC_INIT, .fd = -1 \
+    }
+
+/*
+ * Forks the supervisor for a checked spec. The store and spec are used by the child as they are.
+ * streaming: stdout and stderr come as events and are left out of the result (their data is null);
+ * otherwise there are no such events and the result holds them.
+ */
+must_use int sup_start(const struct spec *spec, const struct store *store, bool streaming,
+                       struct sup *ret, struct err *err) nonnull_all;
 
 /* Waits for the next event. 1 and *ret, or 0 after SUP_RESULT was given; ERR_HOST if it died. */
 must_use int sup_next(struct sup *sup, struct sup_event *ret, struct err *err) nonnull_all;

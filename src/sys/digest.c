@@ -86,6 +86,36 @@ int digest_of_fd(int fd, struct digest *ret, uint64_t *ret_bytes, struct err *er
     return finish(ctx, ret, err);
 }
 
+int digest_begin(struct digest_ctx *ret, struct err *err)
+{
+    EVP_MD_CTX *evp = NULL;
+    int r = start(&evp, err);
+
+    if (r == 0) {
+        ret->evp = evp;
+    }
+    return r;
+}
+
+int digest_update(struct digest_ctx *ctx, const void *data, size_t len, struct err *err)
+{
+    if (len > 0 && EVP_DigestUpdate(ctx->evp, data, len) != 1) {
+        return err_set(err, ERR_HOST, EIO, "libcrypto's SHA-256 failed");
+    }
+    return 0;
+}
+
+int digest_finish(struct digest_ctx *ctx, struct digest *ret, struct err *err)
+{
+    return finish(ctx->evp, ret, err);
+}
+
+void digest_ctx_fini(struct digest_ctx *ctx)
+{
+    EVP_MD_CTX_free(ctx->evp);
+    ctx->evp = NULL;
+}
+
 bool digest_is_hex(const char *s)
 {
     return strlen(s) == 2 * (size_t)DIGEST_BYTES && strspn(s, "0123456789abcdef") == strlen(s);

@@ -1,0 +1,46 @@
+# A thin front door over meson. `make help` lists the targets.
+SHELL := /bin/bash
+
+.PHONY: all build run check lint fmt fuzz clean help packages-build packages-run packages-check
+
+all: build
+
+help:
+	@echo 'make build   build/airlock'
+	@echo 'make run     install what is missing, build, run two transformations in virtual machines'
+	@echo 'make check   install what is missing, build, every check and test; ends with the count'
+	@echo 'make lint    only formatting, clang-tidy, cppcheck, shellcheck, style and layers'
+	@echo 'make fmt     clang-format -i over the tree'
+	@echo 'make fuzz    each libFuzzer target for FUZZ_SECONDS (default 60)'
+	@echo 'make clean   remove build directories and what the examples wrote'
+
+packages-build:
+	@tools/packages ensure build
+
+packages-run:
+	@tools/packages ensure run build
+
+packages-check:
+	@tools/packages ensure run build test
+
+build: packages-build
+	@test -f build/build.ninja || meson setup build
+	@ninja -j2 -C build
+
+run: packages-run build
+	@examples/run.sh
+
+check: packages-check
+	@tools/check
+
+lint: packages-check
+	@tools/check --lint
+
+fmt:
+	@find src include tests -name '*.[ch]' -print0 | xargs -0 clang-format -i
+
+fuzz: packages-check
+	@tools/fuzz $(FUZZ_SECONDS)
+
+clean:
+	rm -rf build build-asan build-fuzz examples/data examples/out

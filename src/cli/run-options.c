@@ -1,0 +1,397 @@
+#include "cli/run-options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sys/fd.h"
+
+/* A JSON job carries its files inside, in base64. */
+#define SPEC_FILE_MAX (256 * MIB)
+
+static const char about[] =
+    "Runs a program in a fresh virtual machine that is used once and destroyed. SCRIPT runs as\n"
+    "main.py or main.js with its ARGs; with --image and \"--\" any COMMAND of an image runs.\n"
+    "The program finds its input files in /in and leaves results in /out; it has no network.";
+
+static const char epilog[] =
+    "Sizes are bytes or a number with K, M, G; times are seconds or a number with ms, s, m.\n"
+    "\n"
+    "Exit codes: 0 success, 1 user_exception, 2 usage or rejected, 3 timeout, 4 oom,\n"
+    "5 output_overflow, 6 output_rejected, 7 sandbox_failure, 8 capacity_rejected, 9 canceled.\n"
+    "\n"
+    "Examples:\n"
+    "  airlock run --in data.csv --out results transform.py\n"
+    "  airlock run --wall 30s --memory 512M --json job.js < /dev/null\n"
+    "  airlock run --image python -- python3 -c 'print(6 * 7)'";
+
+/* Remembers the first fault and goes on: --json may still follow, and secrets must be wiped. */
+static int keep_fault(struct run_options *o, const struct err *fault)
+{
+    if (o->fault.class == ERR_NONE) {
+        o->fault = *fault;
+    }
+    return 0;
+}
+
+static void describes_job(struct run_options *o, const struct opt *opt)
+{
+    if (o->job_option == NULL) {
+        o->job_option = opt->name;
+    }
+}
+
+static int take_limit(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    struct run_options *o = config;
+    struct err fault = ERR_INIT;
+
+    (void)err;
+    describes_job(o, opt);
+    return spec_set_limit(&o->spec, opt->data, value, &fault) < 0 ? keep_fault(o, &fault) : 0;
+}
+
+static int take_in(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    struct run_options *o = config;
+    struct err fault = ERR_INIT;
+
+    (void)err;
+    describes_job(o, opt);
+    return spec_add_input(&o->spec, value, &fault) < 0 ? keep_fault(o, &fault) : 0;
+}
+
+static int take_image(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    struct run_options *o = config;
+    struct err fault = ERR_INIT;
+
+    (void)err;
+    describes_job(o, opt);
+    return spec_set_image(&o->spec, value, &fault) < 0 ? keep_fault(o, &fault) : 0;
+}
+
+/* --env NAME: the value comes from our own environment and never was on a command line. */
+static int add_env_inherited(struct run_options *o, const char *name, struct err *fault)
+{
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): one thread */
+    auto_free char *text = NULL;
+    int n = 0;
+    int r = 0;
+
+    if (value == NULL) {
+        /* The text may be a secret given without its name: not shown. */
+        return err_usage(fault,
+                         "--env: number %zu is not the name of a variable set in your "
+                         "environment; write --env NAME=VALUE, or set NAME and write --env NAME",
+                         o->spec.n_env + 1);
+    }
+    n = asprintf(&text, "%s=%s", name, value);
+    if (n < 0) {
+        text = NULL;
+        return err_set(fault, ERR_HOST, ENOMEM, "out of memory");
+    }
+    r = spec_add_env(&o->spec, text, fault);
+    explicit_bzero(text, (size_t)n);
+    return r;
+}
+
+static int take_env(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    struct run_options *o = config;
+    struct err fault = ERR_INIT;
+    char *equals = strchr(value, '=');
+    int r = 0;
+
+    (void)err;
+    describes_job(o, opt);
+    r = equals != NULL ? spec_add_env(&o->spec, value, &fault)
+                       : add_env_inherited(o, value, &fault);
+    if (equals != NULL) {
+        explicit_bzero(equals + 1, strlen(equals + 1)); /* argv is what `ps` shows */
+    }
+    return r < 0 ? keep_fault(o, &fault) : 0;
+}
+
+static int take_stdin(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    struct run_options *o = config;
+
+    describes_job(o, opt);
+    if (strcmp(value, "-") == 0) {
+        o->spec.stdin_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+        return o->spec.stdin_fd < 0 ? err_sys(err, "--stdin -: standard input") : 0;
+    }
+    o->spec.stdin_path = strdup(value);
+    return o->spec.stdin_path == NULL ? err_set(err, ERR_HOST, ENOMEM, "out of memory") : 0;
+}
+
+static int take_out(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    struct run_options *o = config;
+
+    if (*value == '\0') {
+        return err_usage(err, "option '--%s' needs the name of a directory", opt->name);
+    }
+    o->spec.out_dir = strdup(value);
+    return o->spec.out_dir == NULL ? err_set(err, ERR_HOST, ENOMEM, "out of memory") : 0;
+}
+
+static int take_engine(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    static const char *const names[] = {"auto", "kvm", "tcg", NULL};
+
+    static const enum spec_engine engines[] = {SPEC_ENGINE_AUTO, SPEC_ENGINE_KVM, SPEC_ENGINE_TCG};
+
+    struct run_options *o = config;
+    size_t i = 0;
+    int r = opt_choice(opt, value, names, &i, err);
+
+    if (r < 0) {
+        return r;
+    }
+    describes_job(o, opt);
+    o->spec.engine = engines[i];
+    return 0;
+}
+
+static int take_isolation(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    static const char *const names[] = {"hardware", "emulated", NULL};
+
+    struct run_options *o = config;
+    size_t i = 0;
+    int r = opt_choice(opt, value, names, &i, err);
+
+    if (r < 0) {
+        return r;
+    }
+    describes_job(o, opt);
+    o->spec.isolation = i == 0 ? SPEC_ISOLATION_HARDWARE : SPEC_ISOLATION_EMULATED;
+    return 0;
+}
+
+static int take_exit_code(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    static const char *const names[] = {"verdict", "program", NULL};
+
+    struct run_options *o = config;
+    size_t i = 0;
+    int r = opt_choice(opt, value, names, &i, err);
+
+    if (r == 0) {
+        o->exit_code = i == 0 ? RUN_EXIT_VERDICT : RUN_EXIT_PROGRAM;
+    }
+    return r;
+}
+
+static int take_unsupported(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    (void)config;
+    (void)value;
+    return err_usage(err, "option '--%s' is not supported yet by airlock %s", opt->name,
+                     AIRLOCK_VERSION);
+}
+
+static const struct opt job_opts[] = {
+    {.name = "in",
+     .arg = "FILE[:NAME]",
+     .many = true,
+     .take = take_in,
+     .help = "give the program FILE as /in/NAME (default: its own name); repeat for more"},
+    {.name = "out",
+     .arg = "DIR",
+     .take = take_out,
+     .help = "put what the program left in /out into DIR, all of it or, unless the verdict\n"
+             "is success, nothing"},
+    {.name = "stdin",
+     .arg = "FILE|-",
+     .take = take_stdin,
+     .help = "the program's standard input; - is airlock's own (default: empty)"},
+    {.name = "env",
+     .arg = "NAME[=VALUE]",
+     .many = true,
+     .take = take_env,
+     .help = "set a variable for the program; without VALUE it is taken from your own\n"
+             "environment, which is the better way for secrets"},
+    {.name = "image",
+     .arg = "NAME",
+     .take = take_image,
+     .help = "root image, or NAME@sha256:HEX to insist on one (default: the language's)"},
+    {.name = "spec",
+     .arg = "FILE|-",
+     .offset = offsetof(struct run_options, spec_file),
+     .help = "read the whole job as JSON instead"},
+    {.name = "engine",
+     .arg = "auto|kvm|tcg",
+     .take = take_engine,
+     .help = "what runs the machine (default: auto; 'airlock doctor' says which)"},
+    {.name = "isolation",
+     .arg = "hardware|emulated",
+     .take = take_isolation,
+     .help = "the weakest isolation accepted (default: emulated)"},
+};
+
+static const struct opt own_opts[] = {
+    OPT_FLAG("json", struct run_options, json,
+             "print one JSON object with everything, and nothing else, on stdout"),
+    OPT_FLAG("quiet", struct run_options, quiet, "no progress and no summary on stderr"),
+    {.name = "exit-code",
+     .arg = "verdict|program",
+     .take = take_exit_code,
+     .help = "exit with the verdict's number, or with the program's own exit code when it\n"
+             "ended by itself (128+N for signal N) (default: verdict)"},
+    OPT_VALUE("state", "DIR", struct run_options, state,
+              "where images and the guest kernel are kept"),
+    {.name = "root", .take = take_unsupported, .help = "not supported yet"},
+    {.name = "in-archive", .arg = "FILE", .take = take_unsupported, .help = "not supported yet"},
+    {.name = "contract", .arg = "RULE", .take = take_unsupported, .help = "not supported yet"},
+    {.name = "cold-interpreter", .take = take_unsupported, .help = "not supported yet"},
+};
+
+/* The default as a person would type it. */
+static void default_text(const struct spec_limit_info *info, char out[32])
+{
+    static const struct {
+        enum spec_unit unit;
+        uint64_t factor;
+        const char *suffix;
+    } scales[] = {
+        {SPEC_UNIT_BYTES, GIB, "G"},          {SPEC_UNIT_BYTES, MIB, "M"},
+        {SPEC_UNIT_BYTES, KIB, "K"},          {SPEC_UNIT_BYTES, 1, ""},
+        {SPEC_UNIT_NS, 3600 * NS_PER_S, "h"}, {SPEC_UNIT_NS, NS_PER_S, "s"},
+        {SPEC_UNIT_NS, NS_PER_MS, "ms"},      {SPEC_UNIT_COUNT, 1, ""},
+    };
+
+    (void)snprintf(out, 32, "%" PRIu64, info->def);
+    for (size_t i = 0; i < ARRAY_LEN(scales); i++) {
+        if (scales[i].unit == info->unit && info->def >= scales[i].factor &&
+            info->def % scales[i].factor == 0) {
+            (void)snprintf(out, 32, "%" PRIu64 "%s", info->def / scales[i].factor,
+                           scales[i].suffix);
+            return;
+        }
+    }
+}
+
+static const char *unit_arg(enum spec_unit unit)
+{
+    switch (unit) {
+    case SPEC_UNIT_BYTES:
+        return "SIZE";
+    case SPEC_UNIT_NS:
+        return "TIME";
+    case SPEC_UNIT_COUNT:
+        break;
+    }
+    return "N";
+}
+
+void run_options_init(struct run_options *o)
+{
+    size_t n = 0;
+
+    memset(o, 0, sizeof(*o));
+    spec_init(&o->spec);
+    for (size_t i = 0; i < ARRAY_LEN(job_opts); i++) {
+        o->table[n++] = job_opts[i];
+    }
+    assert(spec_limit_infos_len <= RUN_LIMITS_MAX);
+    for (size_t i = 0; i < spec_limit_infos_len; i++) {
+        const struct spec_limit_info *info = &spec_limit_infos[i];
+        char def[32];
+
+        default_text(info, def);
+        (void)snprintf(o->help[i], RUN_HELP_MAX, "%s (default: %s)", info->help,
+                       info->def == info->max ? "no limit of its own" : def);
+        o->table[n++] = (struct opt){.name = info->option,
+                                     .arg = unit_arg(info->unit),
+                                     .help = o->help[i],
+                                     .take = take_limit,
+                                     .data = info};
+    }
+    for (size_t i = 0; i < ARRAY_LEN(own_opts); i++) {
+        o->table[n++] = own_opts[i];
+    }
+    o->cmd = (struct opt_cmd){.name = "airlock run",
+                              .usage = "[options] SCRIPT.py|SCRIPT.js [ARG...]\n"
+                                       "[options] --image IMAGE -- COMMAND [ARG...]\n"
+                                       "[options] --spec FILE",
+                              .about = about,
+                              .epilog = epilog,
+                              .opts = o->table,
+                              .n_opts = n,
+                              .stop_at_operand = true};
+}
+
+void run_options_fini(struct run_options *o)
+{
+    spec_fini(&o->spec);
+}
+
+static int read_spec(struct run_options *o, struct err *err)
+{
+    auto_buf struct buf text = BUF_INIT(SPEC_FILE_MAX);
+    auto_fd int fd = -1;
+    bool from_stdin = strcmp(o->spec_file, "-") == 0;
+    const char *what = from_stdin ? "standard input" : o->spec_file;
+    int r = from_stdin ? 0 : fd_open(AT_FDCWD, o->spec_file, O_RDONLY | O_NOCTTY, 0, &fd, err);
+
+    if (r == 0) {
+        r = fd_read_all(from_stdin ? STDIN_FILENO : fd, what, &text, err);
+    }
+    if (r == 0 && text.len == 0) {
+        r = err_usage(err, "'%s' is empty", what);
+    }
+    if (r == 0) {
+        r = spec_from_json(&o->spec, (const char *)text.data, text.len, err);
+    }
+    if (text.data != NULL) {
+        explicit_bzero(text.data, text.len); /* env values */
+    }
+    return r < 0 ? err_wrap(err, "--spec") : 0;
+}
+
+static int take_operands(struct run_options *o, const struct opt_rest *rest, struct err *err)
+{
+    bool command = rest->dashes && o->spec.image != NULL;
+    size_t first = command ? 0 : 1;
+    int r = command ? 0 : spec_set_program(&o->spec, rest->operands[0], err);
+
+    for (size_t i = first; i < rest->n && r == 0; i++) {
+        r = spec_add_arg(&o->spec, rest->operands[i], err);
+    }
+    return r;
+}
+
+bool run_options_parse(struct run_options *o, int argc, char **argv, int *ret_exit)
+{
+    struct opt_rest rest = {0};
+    struct err fault = ERR_INIT;
+
+    if (!opt_start(&o->cmd, argc, argv, o, &rest, ret_exit)) {
+        return false;
+    }
+    if (o->spec_file != NULL && (rest.n > 0 || o->job_option != NULL)) {
+        *ret_exit = opt_mistake(
+            &o->cmd, "%s%s can't be given beside --spec, which is the whole job",
+            o->job_option != NULL ? "--" : "a script", o->job_option != NULL ? o->job_option : "");
+        return false;
+    }
+    if (o->spec_file == NULL && rest.n == 0) {
+        *ret_exit = opt_mistake(&o->cmd, "what shall run? Give a script (SCRIPT.py or SCRIPT.js), "
+                                         "or --image IMAGE -- COMMAND");
+        return false;
+    }
+    if (o->fault.class != ERR_NONE) {
+        return true;
+    }
+    if ((o->spec_file != NULL ? read_spec(o, &fault) : take_operands(o, &rest, &fault)) < 0) {
+        (void)keep_fault(o, &fault);
+    }
+    return true;
+}

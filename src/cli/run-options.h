@@ -1,0 +1,45 @@
+/* run-options.h - the command line of `airlock run` as a job specification. */
+#pragma once
+
+#include "base/base.h"
+#include "base/err.h"
+
+#include "cli/opt.h"
+#include "job/spec.h"
+
+#define RUN_LIMITS_MAX 24u
+#define RUN_HELP_MAX   160u
+
+enum run_exit_code {
+    RUN_EXIT_VERDICT,
+    RUN_EXIT_PROGRAM
+};
+
+struct run_options {
+    struct spec spec;
+    const char *spec_file; /* --spec; borrowed from argv, as the following */
+    const char *state;
+    bool json;
+    bool quiet;
+    enum run_exit_code exit_code;
+
+    /* While parsing. */
+    const char *job_option; /* the first option met that describes the job, which --spec excludes */
+    struct err fault;       /* the first value that is no valid specification */
+    char help[RUN_LIMITS_MAX][RUN_HELP_MAX];
+    struct opt table[OPT_MAX];
+    struct opt_cmd cmd;
+};
+
+/* Builds the table of options; spec gets its defaults. */
+void run_options_init(struct run_options *o) nonnull_all;
+void run_options_fini(struct run_options *o) nonnull_all;
+#define auto_run_options on_scope_exit(run_options_fini)
+
+/*
+ * Parses argv (from "run" on). True: go on, but look at fault first: a mistake in a value rejects
+ * the job like any other flaw of its specification. False: exit with *ret_exit.
+ * Values of --env are wiped from argv, so that /proc/PID/cmdline does not show them.
+ */
+must_use bool run_options_parse(struct run_options *o, int argc, char **argv,
+                                int *ret_exit) nonnull_all;

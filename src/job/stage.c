@@ -1,0 +1,370 @@
+#include "job/stage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "job/scratch.h"
+#include "job/squash.h"
+#include "job/text.h"
+#include "sys/fd.h"
+
+#define CHUNK_BYTES (256 * KIB)
+
+/* What one staging works with. */
+struct work {
+    const struct spec_limits *limits;
+    struct squash *squash;
+    uint8_t *chunk;
+    uint64_t total; /* bytes taken so far */
+};
+
+static void item_fini(struct stage_item *item)
+{
+    free(item->name);
+    item->name = NULL;
+}
+
+void stage_fini(struct stage *stage)
+{
+    fd_close_p(&stage->input_fd);
+    fd_close_p(&stage->scratch_fd);
+    item_fini(&stage->program);
+    for (size_t i = 0; i < stage->n_inputs; i++) {
+        item_fini(&stage->inputs[i]);
+    }
+    free(stage->inputs);
+    stage->inputs = NULL;
+    stage->n_inputs = 0;
+}
+
+/* True if the errno says something about the caller's path rather than about the host. */
+static bool is_callers_fault(int errnum)
+{
+    static const int theirs[] = {ENOENT, EACCES, EPERM,        ENOTDIR, EISDIR,
+                                 ELOOP,  ENXIO,  ENAMETOOLONG, ENODEV,  EOVERFLOW};
+
+    for (size_t i = 0; i < ARRAY_LEN(theirs); i++) {
+        if (errnum == theirs[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int link_fault(const char *path, struct err *err)
+{
+    return err_set(err, ERR_USAGE, ELOOP,
+                   "'%s' is or lies behind a symbolic link; name the real file (realpath shows it)",
+                   text_of_str(path).s);
+}
+
+static int open_fault(const char *path, struct err *err)
+{
+    int errnum = err->errnum;
+
+    if (!is_callers_fault(errnum)) {
+        return -errnum;
+    }
+    *err = (struct err)ERR_INIT;
+    if (errnum == ELOOP) {
+        return link_fault(path, err);
+    }
+    return err_set(err, ERR_USAGE, errnum, "cannot open '%s': %s", text_of_str(path).s,
+                   strerrordesc_np(errnum));
+}
+
+static const char *kind_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFDIR:
+        return "a directory";
+    case S_IFIFO:
+        return "a FIFO";
+    case S_IFSOCK:
+        return "a socket";
+    case S_IFCHR:
+    case S_IFBLK:
+        return "a device";
+    default:
+        return "something unknown";
+    }
+}
+
+static int require_regular(int fd, const char *path, struct stat *ret, struct err *err)
+{
+    if (fstat(fd, ret) < 0) {
+        return err_sys(err, "examine '%s'", text_of_str(path).s);
+    }
+    if (S_ISLNK(ret->st_mode)) {
+        return link_fault(path, err); /* O_PATH opens the link itself */
+    }
+    if (!S_ISREG(ret->st_mode)) {
+        return err_usage(err, "'%s' is %s; only regular files can be inputs", text_of_str(path).s,
+                         kind_of(ret->st_mode));
+    }
+    return 0;
+}
+
+/*
+ * First a look without opening (O_PATH), since opening a device or a FIFO already does something;
+ * O_NONBLOCK in case it was swapped in between.
+ */
+static int open_input(const char *path, struct stat *ret_stat, int *ret_fd, struct err *err)
+{
+    auto_fd int look = -1;
+    auto_fd int fd = -1;
+    int r = fd_open_nolink(AT_FDCWD, path, O_PATH, 0, &look, err);
+
+    if (r < 0) {
+        return open_fault(path, err);
+    }
+    r = require_regular(look, path, ret_stat, err);
+    if (r < 0) {
+        return r;
+    }
+    r = fd_open_nolink(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, err);
+    if (r < 0) {
+        return open_fault(path, err);
+    }
+    r = require_regular(fd, path, ret_stat, err);
+    if (r == 0) {
+        *ret_fd = STEAL_FD(&fd);
+    }
+    return r;
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool is_unchanged(const struct stat *a, const struct stat *b)
+{
+    return a->st_size == b->st_size && same_time(&a->st_mtim, &b->st_mtim) &&
+           same_time(&a->st_ctim, &b->st_ctim);
+}
+
+static int check_budget(struct work *work, uint64_t bytes, const char *what, struct err *err)
+{
+    uint64_t left = work->limits->input_bytes - work->total;
+
+    if (bytes > left) {
+        return err_usage(err,
+                         "'%s' has %" PRIu64 " bytes, but only %" PRIu64 " of %" PRIu64
+                         " are left for program and inputs; raise --in-bytes",
+                         text_of_str(what).s, bytes, left, work->limits->input_bytes);
+    }
+    work->total += bytes;
+    return 0;
+}
+
+static int copy_file(struct work *work, int fd, uint64_t size, const char *path,
+                     struct digest *ret_digest, struct err *err)
+{
+    auto_digest_ctx struct digest_ctx ctx = DIGEST_CTX_INIT;
+    uint64_t done = 0;
+    int r = digest_begin(&ctx, err);
+
+    while (r == 0) {
+        size_t got = 0;
+
+        /* One read past the end too: a file that grew must not pass for the old one. */
+        r = fd_read_full(fd, work->chunk, CHUNK_BYTES, &got, err);
+        if (r < 0) {
+            return err_wrap(err, "'%s'", text_of_str(path).s);
+        }
+        if (got > size - done) {
+            return err_usage(err, "'%s' grew while it was read; wait until it is complete",
+                             text_of_str(path).s);
+        }
+        r = digest_update(&ctx, work->chunk, got, err);
+        if (r == 0) {
+            r = squash_write(work->squash, work->chunk, got, err);
+        }
+        done += got;
+        if (got < CHUNK_BYTES) {
+            break;
+        }
+    }
+    if (r < 0) {
+        return r;
+    }
+    if (done < size) {
+        return err_usage(err, "'%s' shrank while it was read; wait until it is complete",
+                         text_of_str(path).s);
+    }
+    return digest_finish(&ctx, ret_digest, err);
+}
+
+static int add_path(struct work *work, const char *path, struct stage_item *item, struct err *err)
+{
+    auto_fd int fd = -1;
+    struct stat before;
+    struct stat after;
+    int r = open_input(path, &before, &fd, err);
+
+    if (r < 0) {
+        return r;
+    }
+    r = check_budget(work, (uint64_t)before.st_size, path, err);
+    if (r < 0) {
+        return r;
+    }
+    r = copy_file(work, fd, (uint64_t)before.st_size, path, &item->digest, err);
+    if (r < 0) {
+        return r;
+    }
+    if (fstat(fd, &after) < 0) {
+        return err_sys(err, "examine '%s'", text_of_str(path).s);
+    }
+    if (!is_unchanged(&before, &after)) {
+        return err_usage(err, "'%s' changed while it was read; wait until it is complete",
+                         text_of_str(path).s);
+    }
+    item->bytes = (uint64_t)before.st_size;
+    return 0;
+}
+
+static int add_data(struct work *work, const uint8_t *data, size_t len, struct stage_item *item,
+                    struct err *err)
+{
+    int r = check_budget(work, len, item->name, err);
+
+    if (r == 0) {
+        r = digest_of_data(data, len, &item->digest, err);
+    }
+    if (r == 0) {
+        r = squash_write(work->squash, data, len, err);
+    }
+    item->bytes = len;
+    return r;
+}
+
+/* One file from a path or from memory into dir/name. */
+static int add_item(struct work *work, enum squash_dir dir, const struct spec_input *source,
+                    struct stage_item *item, struct err *err)
+{
+    int r = 0;
+
+    item->name = strdup(source->name);
+    if (item->name == NULL) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+    }
+    r = source->path != NULL ? add_path(work, source->path, item, err)
+                             : add_data(work, source->data, source->data_len, item, err);
+    if (r == 0) {
+        r = squash_end_file(work->squash, dir, item->name, err);
+    }
+    return r;
+}
+
+static int add_all(struct work *work, const struct spec *spec, struct stage *stage, struct err *err)
+{
+    int r = 0;
+
+    if (spec->n_inputs > work->limits->input_files) {
+        return err_usage(err, "%zu input files, but --in-files allows %" PRIu64 "; raise it",
+                         spec->n_inputs, work->limits->input_files);
+    }
+    if (spec->program_path != NULL || spec->program_data != NULL) {
+        const struct spec_input program = {.name = spec->program_name,
+                                           .path = spec->program_path,
+                                           .data = spec->program_data,
+                                           .data_len = spec->program_len};
+
+        r = add_item(work, SQUASH_PROG, &program, &stage->program, err);
+        if (r < 0) {
+            return err_wrap(err, "program");
+        }
+    }
+    if (spec->n_inputs == 0) {
+        return 0;
+    }
+    stage->inputs = calloc(spec->n_inputs, sizeof(*stage->inputs));
+    if (stage->inputs == NULL) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < spec->n_inputs; i++) {
+        stage->n_inputs = i + 1;
+        r = add_item(work, SQUASH_IN, &spec->inputs[i], &stage->inputs[i], err);
+        if (r < 0) {
+            return err_wrap(err, "input '%s'", text_of_str(spec->inputs[i].name).s);
+        }
+    }
+    return 0;
+}
+
+static int build_input(const struct spec *spec, int tmp_dirfd, struct stage *stage, struct err *err)
+{
+    auto_squash struct squash squash = {.fd = -1};
+    auto_free uint8_t *chunk = malloc(CHUNK_BYTES);
+    struct work work = {.limits = &spec->limits, .squash = &squash, .chunk = chunk};
+    int r = 0;
+
+    if (chunk == NULL) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+    }
+    r = fd_open_tmp(tmp_dirfd, &stage->input_fd, err);
+    if (r < 0) {
+        return r;
+    }
+    squash_init(&squash, stage->input_fd, STAGE_INPUT_DEVICE_BYTES);
+    r = add_all(&work, spec, stage, err);
+    if (r == 0) {
+        r = squash_finish(&squash, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    if (ftruncate(stage->input_fd, (off_t)STAGE_INPUT_DEVICE_BYTES) < 0) {
+        return err_sys(err, "create the input disk");
+    }
+    stage->input_bytes = work.total;
+    return 0;
+}
+
+/* A full disk is neither the caller's nor the program's fault, and where it is full matters. */
+static int disk_fault(int r, int tmp_dirfd, struct err *err)
+{
+    char link[40];
+    char path[TEXT_MAX];
+    struct err was = *err;
+    ssize_t n = 0;
+
+    if (r != -ENOSPC && r != -EDQUOT) {
+        return r;
+    }
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", tmp_dirfd);
+    n = readlink(link, path, sizeof(path) - 1);
+    path[n > 0 ? n : 0] = '\0';
+    *err = (struct err)ERR_INIT;
+    return err_set(err, ERR_LIMIT, ENOSPC,
+                   "%.300s: no space left in '%s'; free some or choose another place with --state",
+                   was.msg, text_of_str(path).s);
+}
+
+int stage_build(const struct spec *spec, int tmp_dirfd, struct stage *ret, struct err *err)
+{
+    auto_stage struct stage stage = STAGE_INIT;
+    auto_scratch struct scratch scratch = SCRATCH_INIT;
+    int r = scratch_start(&spec->limits, tmp_dirfd, &scratch, err);
+
+    if (r == 0) {
+        r = build_input(spec, tmp_dirfd, &stage, err);
+    }
+    if (r == 0) {
+        r = scratch_finish(&scratch, err);
+    }
+    if (r < 0) {
+        return disk_fault(r, tmp_dirfd, err);
+    }
+    stage.scratch_fd = STEAL_FD(&scratch.fd);
+    *ret = stage;
+    stage = (struct stage)STAGE_INIT;
+    return 0;
+}

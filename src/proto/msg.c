@@ -1,0 +1,481 @@
+#include "proto/msg.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "proto/frame.h"
+#include "proto/wire.h"
+
+/* ---- encoding: the first failure sticks, the buffer is then cut back to where it was ---- */
+
+struct writer {
+    struct buf *out;
+    size_t start;
+    int error;
+};
+
+static struct writer writer_start(struct buf *out)
+{
+    return (struct writer){.out = out, .start = out->len};
+}
+
+static int writer_end(struct writer *w)
+{
+    if (w->error < 0) {
+        w->out->len = w->start;
+    }
+    return w->error;
+}
+
+static void put_bytes(struct writer *w, const void *data, size_t len)
+{
+    if (w->error == 0) {
+        w->error = buf_put(w->out, data, len);
+    }
+}
+
+static void put_u8(struct writer *w, uint8_t v)
+{
+    put_bytes(w, &v, sizeof(v));
+}
+
+static void put_u32(struct writer *w, uint32_t v)
+{
+    uint8_t raw[4];
+
+    wire_put_u32(raw, v);
+    put_bytes(w, raw, sizeof(raw));
+}
+
+static void put_u64(struct writer *w, uint64_t v)
+{
+    uint8_t raw[8];
+
+    wire_put_u64(raw, v);
+    put_bytes(w, raw, sizeof(raw));
+}
+
+static void put_string(struct writer *w, const char *s, size_t max)
+{
+    size_t len = strlen(s);
+
+    if (len > max) {
+        w->error = w->error == 0 ? -ENOBUFS : w->error;
+        return;
+    }
+    put_u32(w, (uint32_t)len);
+    put_bytes(w, s, len);
+}
+
+static void put_strings(struct writer *w, char *const *strings, size_t max, size_t *bytes)
+{
+    size_t n = 0;
+
+    while (strings != NULL && strings[n] != NULL) {
+        *bytes += strlen(strings[n]);
+        n++;
+    }
+    if (n > max || *bytes > MSG_STRINGS_BYTES) {
+        w->error = w->error == 0 ? -ENOBUFS : w->error;
+        return;
+    }
+    put_u32(w, (uint32_t)n);
+    for (size_t i = 0; i < n; i++) {
+        put_string(w, strings[i], MSG_STRINGS_BYTES);
+    }
+}
+
+int msg_job_encode(const struct msg_job *m, struct buf *out)
+{
+    struct writer w = writer_start(out);
+    size_t bytes = 0;
+
+    put_u32(&w, PROTO_VERSION);
+    put_bytes(&w, m->entropy, sizeof(m->entropy));
+    put_u64(&w, m->realtime_ns);
+    put_bytes(&w, m->machine_id, sizeof(m->machine_id));
+    put_u64(&w, m->memory_bytes);
+    put_u64(&w, m->pids);
+    put_u64(&w, m->stdout_bytes);
+    put_u64(&w, m->stderr_bytes);
+    put_u64(&w, m->output_bytes);
+    put_u64(&w, m->output_files);
+    put_u32(&w, m->output_depth);
+    put_u8(&w, m->has_stdin);
+    put_string(&w, m->program, MSG_NAME_MAX);
+    put_strings(&w, m->argv, MSG_ARGS_MAX, &bytes);
+    put_strings(&w, m->envp, MSG_ENV_MAX, &bytes);
+    return writer_end(&w);
+}
+
+int msg_ready_encode(const struct msg_ready *m, struct buf *out)
+{
+    struct writer w = writer_start(out);
+
+    put_u32(&w, m->version);
+    put_u64(&w, m->memory_total_bytes);
+    put_u64(&w, m->boot_ns);
+    return writer_end(&w);
+}
+
+int msg_exit_encode(const struct msg_exit *m, struct buf *out)
+{
+    struct writer w = writer_start(out);
+
+    put_u8(&w, m->signaled);
+    put_u32(&w, m->code);
+    put_u64(&w, m->memory_peak_bytes);
+    put_u64(&w, m->cpu_usec);
+    put_u32(&w, m->pids_peak);
+    put_u32(&w, m->pids_refused);
+    put_u32(&w, m->oom_kills);
+    put_u8(&w, m->oom_killed_main);
+    put_u64(&w, m->stdout_bytes);
+    put_u64(&w, m->stderr_bytes);
+    put_u64(&w, m->scratch_bytes);
+    return writer_end(&w);
+}
+
+int msg_output_end_encode(const struct msg_output_end *m, struct buf *out)
+{
+    struct writer w = writer_start(out);
+
+    put_u32(&w, (uint32_t)m->status);
+    put_string(&w, m->name, MSG_NAME_MAX);
+    return writer_end(&w);
+}
+
+int msg_failed_encode(const struct msg_failed *m, struct buf *out)
+{
+    struct writer w = writer_start(out);
+
+    put_string(&w, m->phase, sizeof(m->phase) - 1);
+    put_u32(&w, m->errnum);
+    put_string(&w, m->text, sizeof(m->text) - 1);
+    return writer_end(&w);
+}
+
+int msg_credit_encode(uint32_t bytes, struct buf *out)
+{
+    struct writer w = writer_start(out);
+
+    put_u32(&w, bytes);
+    return writer_end(&w);
+}
+
+/* ---- decoding: the first failure sticks in `bad`, later values are zero ---- */
+
+struct reader {
+    const uint8_t *at;
+    size_t left;
+    const char *bad; /* what was wrong, NULL while all is well */
+};
+
+static const uint8_t *take(struct reader *rd, size_t len)
+{
+    const uint8_t *at = rd->at;
+
+    if (rd->bad != NULL) {
+        return NULL;
+    }
+    if (len > rd->left) {
+        rd->bad = "it ends early";
+        return NULL;
+    }
+    rd->at += len;
+    rd->left -= len;
+    return at;
+}
+
+static void get_bytes(struct reader *rd, uint8_t *ret, size_t len)
+{
+    const uint8_t *at = take(rd, len);
+
+    if (at != NULL) {
+        memcpy(ret, at, len);
+    }
+}
+
+static uint32_t get_u32(struct reader *rd)
+{
+    const uint8_t *at = take(rd, 4);
+
+    return at != NULL ? wire_get_u32(at) : 0;
+}
+
+static uint64_t get_u64(struct reader *rd)
+{
+    const uint8_t *at = take(rd, 8);
+
+    return at != NULL ? wire_get_u64(at) : 0;
+}
+
+static bool get_bool(struct reader *rd)
+{
+    const uint8_t *at = take(rd, 1);
+
+    if (at != NULL && at[0] > 1) {
+        rd->bad = "a flag is neither 0 nor 1";
+        return false;
+    }
+    return at != NULL && at[0] == 1;
+}
+
+/* Borrowed bytes of a string without NUL, at most max long. */
+static const uint8_t *get_string_raw(struct reader *rd, size_t max, size_t *ret_len)
+{
+    size_t len = get_u32(rd);
+    const uint8_t *at = NULL;
+
+    *ret_len = 0;
+    if (rd->bad == NULL && len > max) {
+        rd->bad = "a string is too long";
+    }
+    at = take(rd, len);
+    if (at == NULL) {
+        return NULL;
+    }
+    if (memchr(at, '\0', len) != NULL) {
+        rd->bad = "a string has a NUL inside";
+        return NULL;
+    }
+    *ret_len = len;
+    return at;
+}
+
+/* size is that of the array ret, which keeps room for the terminating NUL. */
+static void get_string(struct reader *rd, char *ret, size_t size)
+{
+    size_t len = 0;
+    const uint8_t *at = get_string_raw(rd, size - 1, &len);
+
+    if (at != NULL) {
+        memcpy(ret, at, len);
+        ret[len] = '\0';
+    }
+}
+
+static void free_strings(char **strings)
+{
+    for (size_t i = 0; strings != NULL && strings[i] != NULL; i++) {
+        free(strings[i]);
+    }
+    free(strings);
+}
+
+/* A list of at most max strings; *budget counts down over both lists of a job. Owned by *ret. */
+static void get_strings(struct reader *rd, size_t max, size_t *budget, char ***ret)
+{
+    size_t n = get_u32(rd);
+
+    if (rd->bad == NULL && n > max) {
+        rd->bad = "a list is too long";
+    }
+    /* Each string takes 4 bytes at least, so a count alone cannot make us allocate. */
+    if (rd->bad == NULL && n > rd->left / 4) {
+        rd->bad = "it ends early";
+    }
+    if (rd->bad != NULL) {
+        return;
+    }
+    *ret = calloc(n + 1, sizeof(**ret));
+    if (*ret == NULL) {
+        rd->bad = "there is no memory for it";
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t len = 0;
+        const uint8_t *at = get_string_raw(rd, *budget, &len);
+
+        if (at == NULL) {
+            return;
+        }
+        *budget -= len;
+        (*ret)[i] = calloc(1, len + 1);
+        if ((*ret)[i] == NULL) {
+            rd->bad = "there is no memory for it";
+            return;
+        }
+        memcpy((*ret)[i], at, len);
+    }
+}
+
+static int reader_end(const struct reader *rd, const char *what, struct err *err)
+{
+    if (rd->bad != NULL) {
+        return err_guest(err, "%s message: %s", what, rd->bad);
+    }
+    if (rd->left != 0) {
+        return err_guest(err, "%s message: %zu bytes too many", what, rd->left);
+    }
+    return 0;
+}
+
+static bool program_ok(const char *name)
+{
+    return strchr(name, '/') == NULL && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static const char *job_problem(const struct msg_job *m)
+{
+    if (m->argv[0] == NULL || m->argv[0][0] == '\0') {
+        return "there is nothing to execute";
+    }
+    if (!program_ok(m->program)) {
+        return "the program is not a plain file name";
+    }
+    if (m->memory_bytes == 0 || m->pids == 0) {
+        return "a limit is zero";
+    }
+    for (size_t i = 0; m->envp[i] != NULL; i++) {
+        if (m->envp[i][0] == '=' || strchr(m->envp[i], '=') == NULL) {
+            return "an environment entry is not NAME=VALUE";
+        }
+    }
+    return NULL;
+}
+
+int msg_job_decode(const uint8_t *data, size_t len, struct msg_job *ret, struct err *err)
+{
+    on_scope_exit(msg_job_fini) struct msg_job m = {0};
+    struct reader rd = {.at = data, .left = len};
+    size_t budget = MSG_STRINGS_BYTES;
+    uint32_t version = get_u32(&rd);
+    int r = 0;
+
+    if (rd.bad == NULL && version != PROTO_VERSION) {
+        return err_guest(err, "job message: protocol version %u, this side speaks %u", version,
+                         PROTO_VERSION);
+    }
+    get_bytes(&rd, m.entropy, sizeof(m.entropy));
+    m.realtime_ns = get_u64(&rd);
+    get_bytes(&rd, m.machine_id, sizeof(m.machine_id));
+    m.memory_bytes = get_u64(&rd);
+    m.pids = get_u64(&rd);
+    m.stdout_bytes = get_u64(&rd);
+    m.stderr_bytes = get_u64(&rd);
+    m.output_bytes = get_u64(&rd);
+    m.output_files = get_u64(&rd);
+    m.output_depth = get_u32(&rd);
+    m.has_stdin = get_bool(&rd);
+    get_string(&rd, m.program, sizeof(m.program));
+    get_strings(&rd, MSG_ARGS_MAX, &budget, &m.argv);
+    get_strings(&rd, MSG_ENV_MAX, &budget, &m.envp);
+    if (rd.bad == NULL) {
+        rd.bad = job_problem(&m);
+    }
+    r = reader_end(&rd, "job", err);
+    if (r < 0) {
+        return r;
+    }
+    *ret = STEAL(&m, (struct msg_job){0});
+    return 0;
+}
+
+int msg_ready_decode(const uint8_t *data, size_t len, struct msg_ready *ret, struct err *err)
+{
+    struct reader rd = {.at = data, .left = len};
+    struct msg_ready m = {0};
+    int r = 0;
+
+    m.version = get_u32(&rd);
+    if (rd.bad == NULL && m.version != PROTO_VERSION) {
+        return err_guest(err, "ready message: protocol version %u, this side speaks %u", m.version,
+                         PROTO_VERSION);
+    }
+    m.memory_total_bytes = get_u64(&rd);
+    m.boot_ns = get_u64(&rd);
+    r = reader_end(&rd, "ready", err);
+    if (r < 0) {
+        return r;
+    }
+    *ret = m;
+    return 0;
+}
+
+int msg_exit_decode(const uint8_t *data, size_t len, struct msg_exit *ret, struct err *err)
+{
+    struct reader rd = {.at = data, .left = len};
+    struct msg_exit m = {0};
+    int r = 0;
+
+    m.signaled = get_bool(&rd);
+    m.code = get_u32(&rd);
+    if (rd.bad == NULL && (m.signaled ? m.code < 1 || m.code > 64 : m.code > 255)) {
+        rd.bad = "no such exit code or signal";
+    }
+    m.memory_peak_bytes = get_u64(&rd);
+    m.cpu_usec = get_u64(&rd);
+    m.pids_peak = get_u32(&rd);
+    m.pids_refused = get_u32(&rd);
+    m.oom_kills = get_u32(&rd);
+    m.oom_killed_main = get_bool(&rd);
+    m.stdout_bytes = get_u64(&rd);
+    m.stderr_bytes = get_u64(&rd);
+    m.scratch_bytes = get_u64(&rd);
+    r = reader_end(&rd, "exit", err);
+    if (r < 0) {
+        return r;
+    }
+    *ret = m;
+    return 0;
+}
+
+int msg_output_end_decode(const uint8_t *data, size_t len, struct msg_output_end *ret,
+                          struct err *err)
+{
+    struct reader rd = {.at = data, .left = len};
+    struct msg_output_end m = {0};
+    uint32_t status = get_u32(&rd);
+    int r = 0;
+
+    if (rd.bad == NULL && status > MSG_OUTPUT_ERROR) {
+        rd.bad = "unknown status";
+    }
+    m.status = (enum msg_output_status)status;
+    get_string(&rd, m.name, sizeof(m.name));
+    r = reader_end(&rd, "output end", err);
+    if (r < 0) {
+        return r;
+    }
+    *ret = m;
+    return 0;
+}
+
+int msg_failed_decode(const uint8_t *data, size_t len, struct msg_failed *ret, struct err *err)
+{
+    struct reader rd = {.at = data, .left = len};
+    struct msg_failed m = {0};
+    int r = 0;
+
+    get_string(&rd, m.phase, sizeof(m.phase));
+    m.errnum = get_u32(&rd);
+    get_string(&rd, m.text, sizeof(m.text));
+    r = reader_end(&rd, "failed", err);
+    if (r < 0) {
+        return r;
+    }
+    *ret = m;
+    return 0;
+}
+
+int msg_credit_decode(const uint8_t *data, size_t len, uint32_t *ret, struct err *err)
+{
+    struct reader rd = {.at = data, .left = len};
+    uint32_t bytes = get_u32(&rd);
+    int r = reader_end(&rd, "credit", err);
+
+    if (r < 0) {
+        return r;
+    }
+    *ret = bytes;
+    return 0;
+}
+
+void msg_job_fini(struct msg_job *m)
+{
+    free_strings(m->argv);
+    free_strings(m->envp);
+    m->argv = NULL;
+    m->envp = NULL;
+}

@@ -1,0 +1,216 @@
+/*
+ * How it works.  The argument list is made from nothing (-nodefaults -no-user-config): a microvm
+ * board without PCI, virtio over MMIO only, no network device, no monitor, no display.  Files come
+ * as descriptors: disks through fd sets, kernel and initramfs through /proc/self/fd, the channel as
+ * a connected socket.  The console's bytes and QEMU's own complaints share one pipe that the
+ * supervisor drains.  RLIMIT_FSIZE bounds what a guest that writes to the raw scratch device can
+ * put on the host's disk: past the filesystem's end the kernel ends QEMU with SIGXFSZ.
+ */
+#include "sup/engine-qemu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sys/fd.h"
+
+/* Descriptor numbers inside the monitor process. */
+enum {
+    FD_CHANNEL = 3,
+    FD_KERNEL,
+    FD_INITRAMFS,
+    FD_ROOT,
+    FD_INPUT,
+    FD_SCRATCH
+};
+
+#define QEMU_ARGS_MAX 64
+#define QEMU_TEXT_MAX 512
+
+/* SSE4 without AVX (emulated AVX is slower), with what keeps a guest's kernel and program apart. */
+#define QEMU_TCG_CPU "Nehalem,+smep,+smap,+umip,+fsgsbase,+rdrand"
+#define QEMU_KVM_CPU "host"
+
+/* Never depends on the job. loglevel=3 lets a panic through to the console, our evidence. */
+#define KERNEL_ARGS "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t edd=off"
+
+struct args {
+    const char *argv[QEMU_ARGS_MAX];
+    size_t n;
+    char text[8][QEMU_TEXT_MAX];
+    size_t n_text;
+};
+
+static void arg(struct args *a, const char *s)
+{
+    if (a->n < QEMU_ARGS_MAX - 1) {
+        a->argv[a->n++] = s;
+    }
+}
+
+static void arg2(struct args *a, const char *option, const char *value)
+{
+    arg(a, option);
+    arg(a, value);
+}
+
+/* A formatted value that lives as long as the list. */
+static void argf(struct args *a, const char *option, const char *fmt, ...) printf_like(3, 4);
+
+static void argf(struct args *a, const char *option, const char *fmt, ...)
+{
+    char *text = a->text[a->n_text];
+    va_list ap;
+
+    if (a->n_text == ARRAY_LEN(a->text) - 1) {
+        return;
+    }
+    a->n_text++;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, QEMU_TEXT_MAX, fmt, ap);
+    va_end(ap);
+    arg2(a, option, text);
+}
+
+static void disk_args(struct args *a, const struct machine_config *c)
+{
+    if (c->root_fd < 0) {
+        return;
+    }
+    arg2(a, "-add-fd", "fd=6,set=1");
+    arg2(a, "-blockdev",
+         "driver=file,node-name=root,filename=/dev/fdset/1,read-only=on,locking=off,aio=threads");
+    arg2(a, "-device", "virtio-blk-device,drive=root,serial=airlock-root");
+    arg2(a, "-add-fd", "fd=7,set=2");
+    arg2(a, "-blockdev",
+         "driver=file,node-name=input,filename=/dev/fdset/2,read-only=on,locking=off,aio=threads");
+    arg2(a, "-device", "virtio-blk-device,drive=input,serial=airlock-input");
+    arg2(a, "-add-fd", "fd=8,set=3");
+    arg2(a, "-blockdev",
+         "driver=file,node-name=scratch,filename=/dev/fdset/3,locking=off,aio=threads,"
+         "discard=unmap");
+    arg2(a, "-device", "virtio-blk-device,drive=scratch,serial=airlock-scratch");
+}
+
+static void build_args(struct args *a, const char *path, const char *accel,
+                       const struct machine_config *c)
+{
+    bool tcg = strcmp(accel, "tcg") == 0;
+
+    arg(a, path);
+    arg2(a, "-name", "airlock");
+    arg(a, "-nodefaults");
+    arg(a, "-no-user-config");
+    arg(a, "-nographic");
+    arg(a, "-no-reboot");
+    arg2(a, "-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny");
+    arg2(a, "-machine",
+         "microvm,acpi=on,rtc=on,pit=on,pic=on,isa-serial=on,x-option-roms=off,usb=off,"
+         "graphics=off");
+    /* tb-size: its default grows with guest RAM. */
+    arg2(a, "-accel", tcg ? "tcg,tb-size=128" : "kvm");
+    arg2(a, "-cpu", tcg ? QEMU_TCG_CPU : QEMU_KVM_CPU);
+    argf(a, "-smp", "%llu", (unsigned long long)c->vcpus);
+    argf(a, "-m", "%lluM", (unsigned long long)(c->memory_bytes / MIB));
+    arg2(a, "-kernel", "/proc/self/fd/4");
+    arg2(a, "-initrd", "/proc/self/fd/5");
+    argf(a, "-append", KERNEL_ARGS " tsc_early_khz=%llu", (unsigned long long)c->tsc_khz);
+    arg2(a, "-global", "virtio-mmio.force-legacy=false");
+    disk_args(a, c);
+    arg2(a, "-device", "virtio-rng-device");
+    arg2(a, "-device", "virtio-serial-device,max_ports=2");
+    arg2(a, "-chardev", "socket,id=channel,fd=3");
+    arg2(a, "-device", "virtserialport,chardev=channel,name=airlock");
+    arg2(a, "-chardev", "stdio,id=console,signal=off");
+    arg2(a, "-serial", "chardev:console");
+    a->argv[a->n] = NULL;
+}
+
+int qemu_start(const char *accel, const struct machine_config *c, struct machine *ret,
+               struct err *err)
+{
+    char path[PROC_PATH_MAX];
+    struct args args = {.n = 0};
+    int pair[2] = {-1, -1};
+    int console[2] = {-1, -1};
+    auto_fd int ours = -1;
+    auto_fd int theirs = -1;
+    auto_fd int console_rd = -1;
+    auto_fd int console_wr = -1;
+    struct proc_fd fds[9];
+    size_t n = 0;
+    int r = proc_find(QEMU_NAME, QEMU_PACKAGE, path, err);
+
+    if (r < 0) {
+        return r;
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        return err_sys(err, "socketpair");
+    }
+    ours = pair[0];
+    theirs = pair[1];
+    if (pipe2(console, O_CLOEXEC) < 0) {
+        return err_sys(err, "pipe");
+    }
+    console_rd = console[0];
+    console_wr = console[1];
+    fds[n++] = (struct proc_fd){console_wr, 1};
+    fds[n++] = (struct proc_fd){console_wr, 2};
+    fds[n++] = (struct proc_fd){theirs, FD_CHANNEL};
+    fds[n++] = (struct proc_fd){c->kernel_fd, FD_KERNEL};
+    fds[n++] = (struct proc_fd){c->initramfs_fd, FD_INITRAMFS};
+    if (c->root_fd >= 0) {
+        fds[n++] = (struct proc_fd){c->root_fd, FD_ROOT};
+        fds[n++] = (struct proc_fd){c->input_fd, FD_INPUT};
+        fds[n++] = (struct proc_fd){c->scratch_fd, FD_SCRATCH};
+    }
+    build_args(&args, path, accel, c);
+    r = proc_spawn(&(struct proc_spec){.argv = args.argv,
+                                       .fds = fds,
+                                       .n_fds = n,
+                                       .die_with_parent = true,
+                                       .fsize_max = c->scratch_bytes,
+                                       .nofile = 256},
+                   &ret->proc, err);
+    if (r < 0) {
+        return r;
+    }
+    ret->channel_fd = STEAL_FD(&ours);
+    ret->console_fd = STEAL_FD(&console_rd);
+    return 0;
+}
+
+static int tcg_start(const struct machine_config *config, struct machine *ret, struct err *err)
+{
+    return qemu_start("tcg", config, ret, err);
+}
+
+/* "QEMU emulator version 7.2.22 (Debian ...)" without the copyright lines. */
+static int qemu_version(char *text, size_t size, struct err *err)
+{
+    struct buf out __attribute__((cleanup(buf_fini))) = BUF_INIT(4096);
+    char path[PROC_PATH_MAX];
+    const char *const argv[] = {path, "--version", NULL};
+    int r = proc_find(QEMU_NAME, QEMU_PACKAGE, path, err);
+
+    if (r == 0) {
+        r = proc_run(argv, NULL, 10 * NS_PER_S, &out, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    (void)snprintf(text, size, "%.*s", (int)strcspn((const char *)out.data, "\n"),
+                   (const char *)out.data);
+    return 0;
+}
+
+const struct engine engine_tcg = {
+    .name = "tcg",
+    .isolation = "emulated",
+    .start = tcg_start,
+    .version = qemu_version,
+};

@@ -1,0 +1,95 @@
+#include "sup/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <x86intrin.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+#define TSC_SAMPLE_NS (10 * NS_PER_MS)
+
+struct host_tsc host_tsc_now(void)
+{
+    struct host_tsc t = {0};
+
+    t.ns = clock_ns(CLOCK_MONOTONIC_RAW);
+    t.ticks = __rdtsc();
+    return t;
+}
+
+uint64_t host_tsc_khz(struct host_tsc since)
+{
+    struct host_tsc now = host_tsc_now();
+
+    if (now.ns - since.ns < TSC_SAMPLE_NS) {
+        uint64_t left = TSC_SAMPLE_NS - (now.ns - since.ns);
+
+        (void)nanosleep(&(struct timespec){.tv_nsec = (long)left}, NULL);
+        now = host_tsc_now();
+    }
+    /* ticks per ms; the sample is far below the 2^64 / 10^6 ticks that could overflow */
+    return (now.ticks - since.ticks) * NS_PER_MS / (now.ns - since.ns);
+}
+
+/* The number of kB behind "key:" in a file of /proc. */
+static int proc_kb(const char *path, const char *key, uint64_t *ret_bytes, struct err *err)
+{
+    struct buf text __attribute__((cleanup(buf_fini))) = BUF_INIT(65536);
+    auto_fd int fd = -1;
+    char number[24];
+    const char *at = NULL;
+    size_t n = 0;
+    int r = fd_open(AT_FDCWD, path, O_RDONLY, 0, &fd, err);
+
+    if (r == 0) {
+        r = fd_read_all(fd, path, &text, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    at = text.data != NULL ? strstr((const char *)text.data, key) : NULL;
+    if (at == NULL) {
+        return err_set(err, ERR_HOST, ENODATA, "'%s' has no line %s", path, key);
+    }
+    at += strlen(key);
+    at += strspn(at, ": \t");
+    n = strspn(at, "0123456789");
+    if (n == 0 || n >= sizeof(number)) {
+        return err_set(err, ERR_HOST, ENODATA, "'%s' has no number behind %s", path, key);
+    }
+    memcpy(number, at, n);
+    number[n] = '\0';
+    if (num_parse_u64(number, ret_bytes) < 0 ||
+        __builtin_mul_overflow(*ret_bytes, KIB, ret_bytes)) {
+        return err_set(err, ERR_HOST, ERANGE, "'%s': %s is out of range", path, key);
+    }
+    return 0;
+}
+
+int host_memory_available(uint64_t *ret_bytes, struct err *err)
+{
+    return proc_kb("/proc/meminfo", "MemAvailable", ret_bytes, err);
+}
+
+uint64_t host_process_peak_rss(pid_t pid)
+{
+    struct err ignored = ERR_INIT;
+    char path[40];
+    uint64_t bytes = 0;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    return proc_kb(path, "VmHWM", &bytes, &ignored) == 0 ? bytes : 0;
+}
+
+uint64_t host_process_cpu_ns(pid_t pid)
+{
+    clockid_t id = 0;
+
+    return clock_getcpuclockid(pid, &id) == 0 ? clock_ns(id) : 0;
+}

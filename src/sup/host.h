@@ -1,0 +1,28 @@
+/* host.h - what the supervisor reads of the host it runs on. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/base.h"
+#include "base/err.h"
+
+/* A reading of the time stamp counter beside the monotonic clock. */
+struct host_tsc {
+    uint64_t ticks, ns;
+};
+struct host_tsc host_tsc_now(void);
+
+/*
+ * The counter's frequency in kHz from a reading at least 10 ms old; sleeps for the rest if it is
+ * younger. Guests need it told: calibrating against an emulated timer fails at random.
+ */
+uint64_t host_tsc_khz(struct host_tsc since);
+
+/* MemAvailable in bytes; ERR_HOST if the kernel does not say. */
+must_use int host_memory_available(uint64_t *ret_bytes, struct err *err) nonnull_all;
+
+/* Peak resident bytes of a process not yet reaped (VmHWM), 0 if unknown. */
+uint64_t host_process_peak_rss(pid_t pid);
+
+/* CPU time of a process not yet reaped, all its threads together, in ns; 0 if unknown. */
+uint64_t host_process_cpu_ns(pid_t pid);

@@ -1,0 +1,22 @@
+/* run.h - the life of one job inside the supervisor process. */
+#pragma once
+
+#include "base/base.h"
+
+#include "image/store.h"
+#include "job/spec.h"
+#include "sup/client.h"
+
+/* Deadlines of airlock's own phases; none is charged to the program. */
+#define RUN_BOOT_DEADLINE_NS    (60 * NS_PER_S) /* start of the monitor to READY */
+#define RUN_START_DEADLINE_NS   (30 * NS_PER_S) /* JOB to STARTED */
+#define RUN_COLLECT_DEADLINE_NS (60 * NS_PER_S) /* EXIT to OUTPUT_END */
+#define RUN_KILL_DEADLINE_NS    (5 * NS_PER_S)  /* SIGKILL to the monitor's end */
+
+/*
+ * Runs the job to its result and queues SUP_RESULT for the caller. submitted_ns: host monotonic
+ * time of the submission. streaming: the program's output goes to the caller as it comes and is
+ * left out of the result. Returns 0, or -ENOMEM if not even a result could be made.
+ */
+must_use int run_job(const struct spec *spec, const struct store *store, struct client *client,
+                     uint64_t submitted_ns, bool streaming) nonnull_all;

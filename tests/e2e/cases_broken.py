@@ -1,0 +1,155 @@
+"""Broken hosts: QEMU missing or dying, images corrupt, disk full. Root only: each case changes
+what airlock sees inside a mount namespace of its own; nothing of the host is touched.
+"""
+import os
+import signal
+import time
+
+from harness import QEMU, STATE, case, tree_of
+
+HELLO = "print('must not run')\n"
+
+
+def fake(t, name, script):
+    path = t.write(name, "#!/bin/sh\n" + script)
+    path.chmod(0o755)
+    return path
+
+
+def within(setup):
+    """Runs what follows it after the shell commands of setup, in a private mount namespace."""
+    return ["unshare", "-m", "sh", "-ec", setup + '\nexec "$@"', "sh"]
+
+
+def instead_of(program, fake_path):
+    return within(f"mount --bind '{fake_path}' '{program}'")
+
+
+def without(t, program):
+    """A /usr/bin of links to everything but the program."""
+    hidden = t.path("bin")
+    hidden.mkdir()
+    name = os.path.basename(program)
+    return within(f"mount --bind /usr/bin '{hidden}'\nmount -t tmpfs none /usr/bin\n"
+                  f"for f in '{hidden}'/*; do b=${{f##*/}}\n"
+                  f"[ \"$b\" = {name} ] || \"{hidden}/ln\" -s \"$f\" /usr/bin/\"$b\"; done")
+
+
+def refused(t, result, verdicts, *words):
+    t.expect(result, verdicts)
+    t.true(b"must not run" not in result.raw, "the program ran")
+    for word in words:
+        t.true(word.lower() in result.text.lower(), f"the message lacks '{word}': {result.text.strip()}")
+
+
+@case("QEMU missing: the job is rejected and the package is named", root=True)
+def qemu_missing(t):
+    before = tree_of(STATE)
+    result = t.run(HELLO, wrap=without(t, QEMU))
+    refused(t, result, "rejected", "qemu-system-x86")
+    t.equal(tree_of(STATE), before, "the state directory")
+
+
+@case("QEMU dies at start: a sandbox failure with what it said", root=True)
+def qemu_dies(t):
+    script = fake(t, "qemu", "echo 'qemu: cannot set up guest memory' >&2\nexit 1\n")
+    result = t.run(HELLO, wrap=instead_of(QEMU, script))
+    refused(t, result, "sandbox_failure", "cannot set up guest memory")
+    t.wait_gone(t.dir)
+
+
+@case("QEMU that ends with 0 and no report is a sandbox failure, never a success", root=True)
+def qemu_ends(t):
+    result = t.run(HELLO, wrap=instead_of(QEMU, fake(t, "qemu", "exit 0\n")))
+    refused(t, result, "sandbox_failure")
+
+
+@case("a guest that never answers ends at the boot deadline and leaves nothing", root=True)
+def never_answers(t):
+    # The argument marks the process as this case's, so that it would be found if it stayed.
+    script = fake(t, "qemu", f"exec tail -f /dev/null '{t.write('mark', '')}'\n")
+    result = t.run(HELLO, wrap=instead_of(QEMU, script))
+    refused(t, result, "sandbox_failure", "boot")
+    t.wait_gone(t.dir)
+
+
+@case("a corrupt image is rejected before anything starts")
+def corrupt_image(t):
+    state = t.private_state()
+    for path in (state / "objects").iterdir():
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.unlink()  # it is a hard link: the shared state stays as it is
+        path.write_bytes(data)
+        path.chmod(0o444)
+    result = t.run(HELLO, state=state)
+    refused(t, result, "rejected", "image build")
+    t.true("digest" in result.text or "corrupt" in result.text, f"no reason: {result.text.strip()}")
+
+
+@case("a cut image is rejected before anything starts")
+def cut_image(t):
+    state = t.private_state()
+    largest = max((state / "objects").iterdir(), key=lambda p: p.stat().st_size)
+    data = largest.read_bytes()[:1 << 20]
+    largest.unlink()
+    largest.write_bytes(data)
+    result = t.run(HELLO, "--image", "javascript", js=True, state=state)
+    other = t.run(HELLO, state=state)
+    t.true("rejected" in (result.verdict, other.verdict), "neither image was found corrupt")
+
+
+@case("a manifest that is not JSON is rejected")
+def bad_manifest(t):
+    state = t.private_state()
+    manifest = state / "images" / "python.json"
+    manifest.unlink()
+    manifest.write_text('{"name": "python', encoding="ascii")
+    refused(t, t.run(HELLO, state=state), "rejected", "python")
+
+
+@case("the kernel package cannot be had: the package and the remedy are named", root=True)
+def no_kernel(t):
+    state = t.path("state")
+    empty = t.path("empty")
+    empty.mkdir()
+    script = fake(t, "apt-get", "echo 'E: Unable to locate package' >&2\nexit 100\n")
+    wrap = within(f"mount --bind '{empty}' /etc/apt/sources.list.d\n"
+                  f"mount --bind '{empty}' /var/lib/apt/lists\nmount --bind '{script}' /usr/bin/apt-get")
+    result = t.run(HELLO, state=state, wrap=wrap)
+    refused(t, result, ("rejected", "sandbox_failure"), "linux-image")
+    t.true(not (state / "kernel.json").exists(), "a kernel manifest without a kernel")
+
+
+@case("an image build that is killed leaves nothing half made and nothing running", root=True)
+def killed_build(t):
+    state = t.private_state()
+    started = t.path("started")
+    script = fake(t, "mmdebstrap", f"echo > '{started}'\nexec tail -f '{started}'\n")
+    before = [name for name in tree_of(state) if not name[0].startswith("tmp")]
+    line = [*instead_of("/usr/bin/mmdebstrap", script), str(t.command(program=None)[0]), "image", "build",
+            "extra", "--from", "python", "--packages", "python3-yaml", "--state", state]
+    child = t.start(line)
+    end = time.monotonic() + 120
+    while not started.exists() and child.poll() is None and time.monotonic() < end:
+        time.sleep(0.1)
+    t.true(started.exists(), f"mmdebstrap was not started: {child.poll()}")
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    t.wait_gone(t.dir)
+    after = [name for name in tree_of(state) if not name[0].startswith("tmp")]
+    t.equal([n for n in after if n[0] != "lock"], [n for n in before if n[0] != "lock"], "the state")
+    line = [t.command(program=None)[0], "image", "list", "--state", state]
+    t.true(b"extra" not in t.execute(line).raw, "the half-made image is listed")
+    t.expect(t.run("print(1)\n", state=state), "success")
+
+
+@case("a disk that is full while inputs are staged is told as such", root=True)
+def disk_full(t):
+    place = t.path("small")
+    place.mkdir()
+    size = sum(p.stat().st_size for p in STATE.rglob("*") if p.is_file()) + (6 << 20)
+    wrap = within(f"mount -t tmpfs -o size={size} none '{place}'\ncp -a '{STATE}' '{place}/state'")
+    data = os.urandom(24 << 20)
+    result = t.run(HELLO, state=place / "state", files={"big": data}, wrap=wrap)
+    refused(t, result, "capacity_rejected", "no space")

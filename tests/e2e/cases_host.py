@@ -1,0 +1,188 @@
+"""The host after a job, and while others run: nothing left, nothing leaked, nothing driven."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import time
+
+from harness import AIRLOCK, Fail, case, environment, mounts, temporary_names, tree_of
+
+WAITING = "import time\nprint('ready', flush=True)\ntime.sleep(600)\n"
+
+
+def snapshot(state):
+    return {"state": tree_of(state), "temporary files": temporary_names(), "mounts": mounts()}
+
+
+def unchanged(t, state, before):
+    after = snapshot(state)
+    for what, want in before.items():
+        t.equal(after[what], want, what)
+
+
+@case("after a job no process, mount or file is left", alone=True)
+def nothing_left(t):
+    state = t.private_state()
+    before = snapshot(state)
+    t.expect(t.run("print(1)\n", state=state, files={"a": b"1"}, out=True), "success")
+    t.wait_gone(t.dir)
+    unchanged(t, state, before)
+
+
+def ended(name, how, code):
+    @case(name, alone=True)
+    def check(t):
+        state = t.private_state()
+        before = snapshot(state)
+        out = t.path("out")
+        out.mkdir()
+        child = t.start_and_wait(WAITING, "--out", out, state=state)
+        t.true(t.users_of(t.dir), "no process of the job was found while it ran")
+        how(t, child)
+        try:
+            got = child.wait(20)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise Fail("airlock did not end") from None
+        t.equal(got, code, f"exit code ({child.stderr.read()[-300:]!r})")
+        t.wait_gone(t.dir)
+        unchanged(t, state, before)
+        t.equal(list(out.iterdir()), [], "files in --out")
+    return check
+
+
+def children_of(pid):
+    """Direct children; the supervisor is one of them."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                after_name = pathlib.Path(f"/proc/{entry}/stat").read_text("utf-8").rpartition(")")[2]
+            except OSError:
+                continue
+            if int(after_name.split()[1]) == pid:
+                found.append(int(entry))
+    return found
+
+
+def kill_supervisor(t, child):
+    found = [p for p in children_of(child.pid) if os.readlink(f"/proc/{p}/exe") == str(AIRLOCK)]
+    t.equal(len(found), 1, "supervisors of the job")
+    os.kill(found[0], signal.SIGKILL)
+
+
+ended("Ctrl-C cancels and leaves nothing", lambda t, c: c.send_signal(signal.SIGINT), 9)
+ended("SIGTERM cancels and leaves nothing", lambda t, c: c.send_signal(signal.SIGTERM), 9)
+ended("SIGKILL of the command line leaves nothing", lambda t, c: c.kill(), -signal.SIGKILL)
+ended("SIGKILL of the supervisor is a sandbox failure and leaves nothing", kill_supervisor, 7)
+
+
+@case("a job that is interrupted while it boots leaves nothing", alone=True)
+def interrupted_early(t):
+    state = t.private_state()
+    before = snapshot(state)
+    for delay in (0.02, 0.3, 1.0):
+        child = t.start(t.command(program="print(1)\n", state=state, as_json=False))
+        time.sleep(delay)
+        child.send_signal(signal.SIGINT)
+        t.true(child.wait(20) in (9, -signal.SIGINT), f"exit code {child.returncode} after {delay} s")
+        t.wait_gone(t.dir)
+        unchanged(t, state, before)
+
+
+@case("values of --env are in no process listing and no result")
+def secret_env(t):
+    secret = "needle-3f9a7c"
+    program = "import os, time\nprint('ready', flush=True)\ntime.sleep(2)\n" \
+              "raise SystemExit(0 if os.environ['TOKEN'].startswith('needle') else 4)\n"
+    child = t.start_and_wait(program, "--env", f"TOKEN={secret}")
+    seen = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                line = pathlib.Path(f"/proc/{entry}/cmdline").read_bytes()
+            except OSError:
+                continue
+            if secret.encode() in line:
+                seen.append((entry, line[:60]))
+    child.communicate(timeout=60)
+    t.equal(child.returncode, 0, "exit code")
+    t.equal(seen, [], "processes that show it")
+    result = t.run("print(1)\n", "--env", f"TOKEN={secret}")
+    t.expect(result, "success")
+    t.true(secret.encode() not in result.raw and secret not in result.err, "the result shows it")
+
+
+@case("on a terminal the program's control characters are made harmless")
+def terminal(t):
+    program = "import sys\nsys.stdout.write('\\x1b]0;owned\\x07\\x1b[2Jplain\\u202etext\\n')\n" \
+              "sys.stdout.flush()\nsys.stderr.write('\\x9b31m\\x1b[8m\\n')\n"
+    ours, theirs = pty.openpty()
+    child = t.start(t.command(program=program, as_json=False), stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while True:
+            data = os.read(ours, 4096)
+            if not data:
+                break
+            shown += data
+    except OSError:
+        pass  # the other side is closed: the end
+    os.close(ours)
+    t.equal(child.wait(20), 0, "exit code")
+    t.true(b"plain" in shown and b"text" in shown, f"the text is missing: {shown!r}")
+    for what in (b"\x1b]0;", b"\x1b[2J", b"\x1b[8m", b"\x07", "\u202e".encode(), b"\x9b31", b"\xc2\x9b"):
+        t.true(what not in shown, f"{what!r} reached the terminal: {shown!r}")
+
+
+@case("two jobs at once do not mix")
+def two_at_once(t):
+    program = "import sys, time\ntime.sleep(1)\nprint(sys.argv[1] * 1000)\n" \
+              "open('/out/' + sys.argv[1], 'w').write(sys.argv[1])\n"
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        lines = []
+        for name in ("a", "b"):
+            (t.dir / name).mkdir()
+            lines.append(t.command("--out", t.dir / name, program=program, args=[name]))
+        results = list(pool.map(t.execute, lines))
+    for name, result in zip(("a", "b"), results):
+        t.expect(result, "success", stdout=name.encode() * 1000 + b"\n")
+        t.equal(sorted(p.name for p in (t.dir / name).iterdir()), [name], "outputs")
+    t.true(results[0].machine["id"] != results[1].machine["id"], "one machine id for two machines")
+
+
+@case("a result reader that stalls does not lose anything")
+def stalled_reader(t):
+    child = t.start(t.command("--stdout", "4M", program="print('s' * 3_000_000)\n", as_json=False))
+    time.sleep(6)
+    out, _ = child.communicate(timeout=60)
+    t.equal((child.returncode, len(out)), (0, 3_000_001), "exit code and bytes")
+
+
+@case("a reader that goes away cancels the job and leaves nothing", alone=True)
+def closed_reader(t):
+    state = t.private_state()
+    child = t.start_and_wait("import time\nprint('ready', flush=True)\nwhile True:\n"
+                             "    print('x' * 1000, flush=True)\n    time.sleep(0.1)\n", state=state)
+    child.stdout.close()
+    try:
+        child.wait(20)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        raise Fail("airlock kept running without a reader") from None
+    t.true(child.returncode != 0, "exit code 0 although output was lost")
+    t.wait_gone(t.dir)
+
+
+@case("doctor tells what this host can do, for people and for programs")
+def doctor(t):
+    plain = subprocess.run([AIRLOCK, "doctor"], env=environment(), stdout=subprocess.PIPE, check=False,
+                           stdin=subprocess.DEVNULL, timeout=120)
+    t.true(b"tcg" in plain.stdout, f"no engine named: {plain.stdout[-300:]!r}")
+    machine = subprocess.run([AIRLOCK, "doctor", "--json"], env=environment(), check=False,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=120)
+    t.true(isinstance(json.loads(machine.stdout), dict), "--json is not an object")
