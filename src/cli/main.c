@@ -7,6 +7,8 @@
 
 #include "base/base.h"
 
+#include "cli/cmd-doctor.h"
+#include "cli/cmd-run.h"
 #include "cli/cmd-version.h"
 #include "cli/opt.h"
 
@@ -15,6 +17,8 @@ static const char about[] =
     "that is used once and destroyed. The program sees its inputs and nothing else of this host.";
 
 static const struct opt_sub subs[] = {
+    {"run", "run a program in a fresh virtual machine", cmd_run},
+    {"doctor", "examine this host: what works, what is missing, and the remedy", cmd_doctor},
     {"version", "print airlock's version", cmd_version},
 };
 

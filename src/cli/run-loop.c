@@ -160,7 +160,6 @@ static int turn(struct state *s, struct err *err)
 {
     struct pollfd fds[4] = {{.fd = signal_pipe[0], .events = POLLIN}, {.fd = -1, .events = POLLIN}};
     bool listen = !s->done && (s->canceled || pending(s) < OUTLET_HIGH);
-    bool ready = listen && sup_ready(s->loop->sup);
 
     fds[1].fd = listen ? s->loop->sup->fd : -1;
     for (size_t i = 0; i < 2; i++) {
@@ -168,7 +167,7 @@ static int turn(struct state *s, struct err *err)
 
         fds[2 + i] = (struct pollfd){.fd = want ? s->outlets[i]->fd : -1, .events = POLLOUT};
     }
-    if (poll(fds, ARRAY_LEN(fds), ready ? 0 : patience(s)) < 0) {
+    if (poll(fds, ARRAY_LEN(fds), patience(s)) < 0) {
         return errno == EINTR ? 0 : err_sys(err, "poll");
     }
     for (size_t n = signals_taken(); n > 0; n--) {
@@ -177,7 +176,7 @@ static int turn(struct state *s, struct err *err)
         }
         cancel(s);
     }
-    if (ready || fds[1].revents != 0) {
+    if (fds[1].revents != 0) {
         int r = take_event(s, err);
 
         if (r < 0) {

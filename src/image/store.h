@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "base/err.h"
 
+#include "image/manifest.h"
 #include "sys/digest.h"
 
 struct store {
@@ -56,3 +57,51 @@ void store_boot_fini(struct store_boot *boot) nonnull_all;
  */
 must_use int store_open_boot(const struct store *store, const char *image, struct store_boot *ret,
                              struct err *err) nonnull_args(1, 3, 4);
+
+/*
+ * The build lock: whoever holds it may build, remove and empty STATE/tmp (done here). With wait
+ * false -EWOULDBLOCK (ERR_LIMIT) if somebody else has it. Closing *ret_lock releases it.
+ */
+must_use int store_lock(const struct store *store, bool wait, int *ret_lock,
+                        struct err *err) nonnull_all;
+
+/* Absolute path of STATE/name in a new string. */
+must_use int store_path(const struct store *store, const char *name, char **ret,
+                        struct err *err) nonnull_all;
+
+/*
+ * Makes STATE/tmp/name an object: hashed, flushed, made read-only, moved to its place. The lock is
+ * held by the caller.
+ */
+must_use int store_put(const struct store *store, const char *name, struct object *ret,
+                       struct err *err) nonnull_all;
+
+/* Opens an object read-only after comparing size and digest. what and remedy are for messages. */
+must_use int store_open_object(const struct store *store, const struct object *object,
+                               const char *what, const char *remedy, int *ret_fd,
+                               struct err *err) nonnull_all;
+
+/* -ENOENT (never built) and -EBADMSG (damaged) are ERR_USAGE and say how to build it. */
+must_use int store_read_image(const struct store *store, const char *name,
+                              struct image_manifest *ret, struct err *err) nonnull_all;
+must_use int store_read_kernel(const struct store *store, struct kernel_manifest *ret,
+                               struct err *err) nonnull_all;
+/* Atomic; what was there before stays until then. */
+must_use int store_write_image(const struct store *store, const struct image_manifest *m,
+                               struct err *err) nonnull_all;
+must_use int store_write_kernel(const struct store *store, const struct kernel_manifest *m,
+                                struct err *err) nonnull_all;
+
+/* Names of all images with a manifest (even a damaged one), sorted, NULL-terminated. */
+must_use int store_list(const struct store *store, char ***ret, struct err *err) nonnull_all;
+void store_list_free_p(char ***list) nonnull_all;
+#define auto_store_list on_scope_exit(store_list_free_p)
+
+/* Removes the manifest ("kernel" is the guest kernel's), then store_collect(). Lock held. */
+must_use int store_remove(const struct store *store, const char *name, struct err *err) nonnull_all;
+
+/*
+ * Removes objects no manifest names. Does nothing while a manifest is damaged, as what it named is
+ * not known. Lock held.
+ */
+must_use int store_collect(const struct store *store, struct err *err) nonnull_all;

@@ -502,6 +502,18 @@ int result_json(const struct result *r, struct buf *out)
     return finish(b, root, out);
 }
 
+/* The event that a verdict given without a supervisor stands on. */
+static enum event_kind kind_without_supervisor(enum airlock_verdict verdict)
+{
+    if (verdict == AIRLOCK_CAPACITY_REJECTED) {
+        return EVENT_CAPACITY;
+    }
+    if (verdict == AIRLOCK_SANDBOX_FAILURE) {
+        return EVENT_HOST_FAULT; /* the supervisor died or could not be started */
+    }
+    return verdict == AIRLOCK_CANCELED ? EVENT_CANCELED : EVENT_REJECTED;
+}
+
 int result_rejected_json(enum airlock_verdict verdict, const char *reason, const char *text,
                          struct buf *out)
 {
@@ -511,8 +523,7 @@ int result_rejected_json(enum airlock_verdict verdict, const char *reason, const
     int n = 0;
 
     spec_init(&spec);
-    events_add(&ev, verdict == AIRLOCK_CAPACITY_REJECTED ? EVENT_CAPACITY : EVENT_REJECTED, 0,
-               reason, text);
+    events_add(&ev, kind_without_supervisor(verdict), 0, reason, text);
     n = result_json(&r, out);
     spec_fini(&spec);
     return n;

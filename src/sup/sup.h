@@ -53,9 +53,6 @@ must_use int sup_start(const struct spec *spec, const struct store *store, bool 
 /* Waits for the next event. 1 and *ret, or 0 after SUP_RESULT was given; ERR_HOST if it died. */
 must_use int sup_next(struct sup *sup, struct sup_event *ret, struct err *err) nonnull_all;
 
-/* True if a whole event is already buffered: sup_next() returns at once though fd may be quiet. */
-must_use bool sup_ready(const struct sup *sup) nonnull_all;
-
 /* Asks for the end; the result will say `canceled` unless something ended it before. */
 void sup_cancel(struct sup *sup) nonnull_all;
 

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cli/cmd-run.h"
 #include "image/build.h"
 #include "image/store.h"
 #include "job/outputs.h"
@@ -21,6 +22,11 @@
 #include "sys/fd.h"
 
 #define HEAD 5u
+
+int main(int argc, char **argv)
+{
+    return cmd_run(argc, argv);
+}
 
 static void send_event(int fd, enum sup_event_kind kind, const char *data, size_t len)
 {
@@ -75,10 +81,16 @@ static void flood(int fd)
 
 static void act(const struct spec *spec, int fd)
 {
-    const char *scene = spec->program_path != NULL ? spec->program_path : "";
-    const char *base = strrchr(scene, '/');
+    char inline_scene[64];
+    const char *scene = inline_scene;
+    const char *slash = NULL;
 
-    scene = base != NULL ? base + 1 : scene;
+    (void)snprintf(inline_scene, sizeof(inline_scene), "%.*s", (int)spec->program_len,
+                   spec->program_data != NULL ? (const char *)spec->program_data : "");
+    if (spec->program_path != NULL) {
+        slash = strrchr(spec->program_path, '/');
+        scene = slash != NULL ? slash + 1 : spec->program_path;
+    }
     if (strcmp(scene, "hello.py") == 0) {
         send_text(fd, SUP_PHASE, "run");
         send_text(fd, SUP_STDOUT, "hi \033[31m\xe2\x82");
@@ -108,12 +120,14 @@ static void act(const struct spec *spec, int fd)
     _exit(0); /* any other scene: dies without a result */
 }
 
-int sup_start(const struct spec *spec, const struct store *store, struct sup *ret, struct err *err)
+int sup_start(const struct spec *spec, const struct store *store, bool streaming, struct sup *ret,
+              struct err *err)
 {
     int fds[2];
     pid_t pid = 0;
 
     (void)store;
+    (void)streaming;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) {
         return err_sys(err, "socketpair");
     }
@@ -130,12 +144,6 @@ int sup_start(const struct spec *spec, const struct store *store, struct sup *re
     (void)close(fds[1]);
     *ret = (struct sup){.proc = {.pid = pid, .pidfd = -1}, .fd = fds[0], .in = BUF_INIT(MIB)};
     return 0;
-}
-
-bool sup_ready(const struct sup *sup)
-{
-    (void)sup;
-    return false;
 }
 
 int sup_next(struct sup *sup, struct sup_event *ret, struct err *err)

@@ -1,0 +1,434 @@
+#include "guest/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guest/cgroup.h"
+#include "guest/collect.h"
+#include "guest/job.h"
+#include "guest/paths.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+#define KILL_TIMEOUT_NS (10 * NS_PER_S)
+
+/* Everything of the job, now; nothing is waited for. */
+static void kill_all(struct agent *a)
+{
+    struct err ignored = ERR_INIT;
+
+    if (cgroup_kill(&ignored) < 0) {
+        boot_complain(ignored.msg);
+    }
+    child_kill(&a->child);
+}
+
+void agent_fail(struct agent *a, const char *phase, const struct err *err)
+{
+    struct msg_failed m = {.errnum = (uint32_t)err->errnum};
+    struct buf buf = BUF_INIT(1024);
+    struct err again = ERR_INIT;
+
+    boot_complain(err->msg);
+    if (a->state == AGENT_FAILED) {
+        return;
+    }
+    (void)snprintf(m.phase, sizeof(m.phase), "%s", phase);
+    (void)snprintf(m.text, sizeof(m.text), "%.*s", (int)sizeof(m.text) - 1, err->msg);
+    if (msg_failed_encode(&m, &buf) == 0 &&
+        channel_send(&a->ch, FRAME_FAILED, buf.data, buf.len, &again) < 0) {
+        boot_complain(again.msg);
+    }
+    buf_fini(&buf);
+    if (a->state != AGENT_WAIT_JOB && a->state != AGENT_DONE) {
+        kill_all(a);
+    }
+    streams_fini(&a->io);
+    a->state = AGENT_FAILED;
+}
+
+static void start(struct agent *a, const struct frame *frame)
+{
+    struct err err = ERR_INIT;
+    const char *phase = "job";
+
+    if (msg_job_decode(frame->data, frame->len, &a->job, &err) < 0 ||
+        job_apply(&a->boot, &a->job, &phase, &err) < 0) {
+        agent_fail(a, phase, &err);
+        return;
+    }
+    if (streams_open(&a->io, &a->job, &err) < 0) {
+        agent_fail(a, "pipe", &err);
+        return;
+    }
+    if (oom_log_open(&a->oom, &err) < 0 || child_start(&a->job, a->io.child, &a->child, &err) < 0) {
+        agent_fail(a, "start", &err);
+        return;
+    }
+    streams_close_child(&a->io);
+    a->state = AGENT_STARTING;
+}
+
+static bool is_live(const struct agent *a)
+{
+    return a->state == AGENT_STARTING || a->state == AGENT_RUNNING;
+}
+
+static void on_frame(struct agent *a, const struct frame *frame)
+{
+    struct err err = ERR_INIT;
+
+    switch (frame->type) {
+    case FRAME_JOB:
+        if (a->state == AGENT_WAIT_JOB) {
+            start(a, frame);
+        } else if (a->state != AGENT_FAILED) {
+            (void)err_guest(&err, "channel: a second job");
+            agent_fail(a, "protocol", &err);
+        }
+        break;
+    case FRAME_STDIN:
+        if (is_live(a) && (input_receive(&a->io.in, frame->data, frame->len, &err) < 0 ||
+                           input_write(&a->io.in, &a->ch, &err) < 0)) {
+            agent_fail(a, "stdin", &err);
+        }
+        break;
+    case FRAME_STDIN_EOF:
+        input_receive_eof(&a->io.in);
+        if (is_live(a) && input_write(&a->io.in, &a->ch, &err) < 0) {
+            agent_fail(a, "stdin", &err);
+        }
+        break;
+    case FRAME_STOP:
+        a->stop = true;
+        if (is_live(a) && cgroup_kill(&err) < 0) {
+            agent_fail(a, "kill", &err);
+        }
+        break;
+    case FRAME_READY:
+    case FRAME_STARTED:
+    case FRAME_STDOUT:
+    case FRAME_STDERR:
+    case FRAME_CREDIT:
+    case FRAME_EXIT:
+    case FRAME_OUTPUT:
+    case FRAME_OUTPUT_END:
+    case FRAME_FAILED:
+        break; /* the decoder lets none of these through */
+    }
+}
+
+/* False when the host is gone or talks nonsense: the machine has no further use. */
+static bool read_channel(struct agent *a)
+{
+    struct frame frame = {0};
+    struct err err = ERR_INIT;
+    int r = 0;
+
+    for (int i = 0; i < 64; i++) { /* then the others get their turn */
+        r = channel_fill(&a->ch, &err);
+        if (r == -EAGAIN) {
+            return true;
+        }
+        while (r == 0 && (r = frame_decoder_next(&a->ch.in, &frame, &err)) == 1) {
+            on_frame(a, &frame);
+            r = 0;
+        }
+        if (r < 0) {
+            boot_complain(err.msg);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The main process ended: nothing of the job outlives it. */
+static void begin_kill(struct agent *a)
+{
+    kill_all(a);
+    input_close(&a->io.in);
+    a->kill_deadline_ns = clock_mono_ns() + KILL_TIMEOUT_NS;
+    a->state = AGENT_KILLING;
+}
+
+static void on_started(struct agent *a)
+{
+    struct err err = ERR_INIT;
+
+    fd_close_p(&a->child.exec_fd);
+    if (a->state != AGENT_STARTING) {
+        return;
+    }
+    a->state = AGENT_RUNNING;
+    if (channel_send(&a->ch, FRAME_STARTED, NULL, 0, &err) < 0 ||
+        streams_start_input(&a->io, &a->ch, &err) < 0) {
+        agent_fail(a, "start", &err);
+    }
+}
+
+static void on_report(struct agent *a, const struct report *report)
+{
+    struct err err = ERR_INIT;
+
+    switch (report->kind) {
+    case REPORT_MAIN:
+        a->main_pid = report->pid;
+        if (a->stop && cgroup_kill(&err) < 0) {
+            agent_fail(a, "kill", &err);
+        }
+        break;
+    case REPORT_END:
+        a->main_status = report->value;
+        a->main_ended = true;
+        break;
+    case REPORT_FAILED:
+        (void)err_set(&err, ERR_GUEST, report->value > 0 ? report->value : EIO, "%.*s",
+                      (int)sizeof(report->text) - 1, report->text);
+        agent_fail(a, report->phase, &err);
+        break;
+    }
+}
+
+static void read_reports(struct agent *a)
+{
+    struct report report = {0};
+    struct err err = ERR_INIT;
+    int r = 0;
+
+    while ((r = child_report(&a->child, &report, &err)) == 1) {
+        on_report(a, &report);
+    }
+    if (r < 0) {
+        agent_fail(a, "reaper", &err);
+    }
+}
+
+/* Reports come before the end of the exec pipe, and that before the end of the program. */
+static void on_child(struct agent *a, bool exec_ended)
+{
+    read_reports(a);
+    if (a->state == AGENT_STARTING && exec_ended) {
+        on_started(a);
+    }
+    if (a->state == AGENT_RUNNING && a->main_ended) {
+        begin_kill(a);
+    }
+}
+
+static void on_reaper_end(struct agent *a)
+{
+    struct err err = ERR_INIT;
+
+    read_reports(a);
+    if (is_live(a)) {
+        (void)err_set(&err, ERR_HOST, ESRCH, "the reaper ended before the program did");
+        agent_fail(a, "reaper", &err);
+    }
+    child_reap(&a->child);
+}
+
+/* KILLING: the reaper was reaped, so its pid namespace is empty; the cgroup must say so too. */
+static void check_dead(struct agent *a)
+{
+    struct err err = ERR_INIT;
+    bool populated = true;
+
+    if (a->child.pidfd < 0 && cgroup_populated(&populated, &err) < 0) {
+        agent_fail(a, "kill", &err);
+    } else if (a->child.pidfd < 0 && !populated) {
+        a->state = AGENT_DRAINING;
+    } else if (clock_mono_ns() > a->kill_deadline_ns) {
+        (void)err_set(&err, ERR_HOST, ETIMEDOUT, "processes of the job survive their SIGKILL");
+        agent_fail(a, "kill", &err);
+    }
+}
+
+static int send_exit(struct agent *a, struct err *err)
+{
+    struct msg_exit m = {
+        .signaled = WIFSIGNALED(a->main_status),
+        .stdout_bytes = a->io.out.forwarded,
+        .stderr_bytes = a->io.err.forwarded,
+    };
+    struct buf buf = BUF_INIT(1024);
+    int r = cgroup_count(&m, err);
+
+    if (r < 0) {
+        return r;
+    }
+    r = job_scratch_used(&m.scratch_bytes, err);
+    if (r < 0) {
+        return r;
+    }
+    m.code = (uint32_t)(m.signaled ? WTERMSIG(a->main_status) : WEXITSTATUS(a->main_status));
+    m.oom_killed_main =
+        m.signaled && m.code == SIGKILL && m.oom_kills > 0 && oom_log_took(&a->oom, a->main_pid);
+    r = msg_exit_encode(&m, &buf);
+    if (r < 0) {
+        r = err_sys_num(err, -r, "encode the exit");
+    } else {
+        r = channel_send(&a->ch, FRAME_EXIT, buf.data, buf.len, err);
+    }
+    buf_fini(&buf);
+    return r;
+}
+
+static int send_outputs(struct agent *a, struct err *err)
+{
+    const struct collect_caps caps = {
+        .bytes = a->job.output_bytes,
+        .files = a->job.output_files,
+        .depth = a->job.output_depth,
+    };
+    auto_fd int out = -1;
+    struct msg_output_end end = {0};
+    struct buf buf = BUF_INIT(1024);
+    int r = fd_open(AT_FDCWD, PATH_SCRATCH "/out", O_RDONLY | O_DIRECTORY, 0, &out, err);
+
+    if (r < 0) {
+        return r;
+    }
+    r = collect_send(out, &caps, &a->ch, &end, err);
+    if (r < 0) {
+        return r;
+    }
+    r = msg_output_end_encode(&end, &buf);
+    if (r < 0) {
+        r = err_sys_num(err, -r, "encode the end of the outputs");
+    } else {
+        r = channel_send(&a->ch, FRAME_OUTPUT_END, buf.data, buf.len, err);
+    }
+    buf_fini(&buf);
+    return r;
+}
+
+static void finish(struct agent *a)
+{
+    struct err err = ERR_INIT;
+
+    if (send_exit(a, &err) < 0 || channel_drain_to(&a->ch, 0, &err) < 0) {
+        agent_fail(a, "report", &err);
+    } else if (send_outputs(a, &err) < 0) {
+        agent_fail(a, "collect", &err);
+    } else {
+        a->state = AGENT_DONE;
+    }
+}
+
+static void forward(struct agent *a, struct stream *stream)
+{
+    struct err err = ERR_INIT;
+    int r = stream_forward(stream, &a->ch, &err);
+
+    if (r < 0 && r != -EAGAIN) {
+        agent_fail(a, "stream", &err);
+    }
+}
+
+static void drain(struct agent *a)
+{
+    while (a->io.out.fd >= 0 && a->state == AGENT_DRAINING && channel_has_room(&a->ch)) {
+        forward(a, &a->io.out);
+    }
+    while (a->io.err.fd >= 0 && a->state == AGENT_DRAINING && channel_has_room(&a->ch)) {
+        forward(a, &a->io.err);
+    }
+    if (a->state == AGENT_DRAINING && a->io.out.fd < 0 && a->io.err.fd < 0) {
+        finish(a);
+    }
+}
+
+enum {
+    P_CHANNEL,
+    P_OUT,
+    P_ERR,
+    P_IN,
+    P_REPORT,
+    P_EXEC,
+    P_REAPER,
+    P_COUNT
+};
+
+static void fill_polls(const struct agent *a, struct pollfd p[P_COUNT])
+{
+    bool live = is_live(a) || a->state == AGENT_KILLING;
+    bool room = live && channel_has_room(&a->ch);
+
+    p[P_CHANNEL] = (struct pollfd){.fd = a->ch.fd, .events = POLLIN};
+    if (channel_queued(&a->ch) > 0) {
+        p[P_CHANNEL].events |= POLLOUT;
+    }
+    p[P_OUT] = (struct pollfd){.fd = room ? a->io.out.fd : -1, .events = POLLIN};
+    p[P_ERR] = (struct pollfd){.fd = room ? a->io.err.fd : -1, .events = POLLIN};
+    p[P_IN] = (struct pollfd){.fd = a->io.in.fd, .events = a->io.in.buf.len > 0 ? POLLOUT : 0};
+    p[P_REPORT] = (struct pollfd){.fd = is_live(a) ? a->child.report_fd : -1, .events = POLLIN};
+    p[P_EXEC] = (struct pollfd){.fd = a->child.exec_fd, .events = POLLIN};
+    p[P_REAPER] = (struct pollfd){.fd = a->child.pidfd, .events = POLLIN};
+}
+
+static void on_polls(struct agent *a, const struct pollfd p[P_COUNT])
+{
+    struct err err = ERR_INIT;
+
+    if ((p[P_IN].revents & POLLERR) != 0) {
+        input_close(&a->io.in); /* the program closed its end */
+    } else if (p[P_IN].revents != 0 && input_write(&a->io.in, &a->ch, &err) < 0) {
+        agent_fail(a, "stdin", &err);
+    }
+    if (p[P_OUT].revents != 0 && a->io.out.fd >= 0) {
+        forward(a, &a->io.out);
+    }
+    if (p[P_ERR].revents != 0 && a->io.err.fd >= 0 && channel_has_room(&a->ch)) {
+        forward(a, &a->io.err);
+    }
+    if (p[P_REPORT].revents != 0 || p[P_EXEC].revents != 0) {
+        on_child(a, p[P_EXEC].revents != 0);
+    }
+    if (p[P_REAPER].revents != 0) {
+        on_reaper_end(a);
+    }
+    if (a->state == AGENT_KILLING) {
+        check_dead(a);
+    }
+}
+
+void agent_run(struct agent *a)
+{
+    for (;;) {
+        struct pollfd p[P_COUNT];
+        struct err err = ERR_INIT;
+        int timeout_ms = a->state == AGENT_KILLING ? (a->child.pidfd < 0 ? 1 : 100) : -1;
+
+        fill_polls(a, p);
+        if (a->state == AGENT_DRAINING && channel_has_room(&a->ch)) {
+            timeout_ms = 0;
+        }
+        if (poll(p, P_COUNT, timeout_ms) < 0) {
+            if (errno != EINTR) {
+                boot_complain("poll failed");
+                return;
+            }
+            continue;
+        }
+        if ((p[P_CHANNEL].revents & POLLIN) != 0 && !read_channel(a)) {
+            return;
+        }
+        if ((p[P_CHANNEL].revents & (POLLHUP | POLLERR)) != 0) {
+            return;
+        }
+        on_polls(a, p);
+        if (a->state == AGENT_DRAINING) {
+            drain(a);
+        }
+        if (channel_flush(&a->ch, &err) < 0) {
+            return;
+        }
+    }
+}

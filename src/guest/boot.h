@@ -1,0 +1,22 @@
+/* boot.h - from the kernel's first instruction of ours to the point where a job can come. */
+#pragma once
+
+#include "base/base.h"
+#include "base/err.h"
+
+#define BOOT_DEV_MAX 32
+
+struct boot {
+    char input_dev[BOOT_DEV_MAX]; /* "/dev/vdb", found by serial, not opened */
+    char scratch_dev[BOOT_DEV_MAX];
+};
+
+/*
+ * Kernel filesystems, modules, and the port: *ret_port is the open, non-blocking channel.
+ * boot_root() then does the rest: sysctls, cgroup, devices, the root the program will see.
+ */
+must_use int boot_early(int *ret_port, struct err *err) nonnull_all;
+must_use int boot_root(struct boot *ret, struct err *err) nonnull_all;
+
+/* For the console, the only place left when there is no channel. */
+void boot_complain(const char *text) nonnull_all;

@@ -1,0 +1,22 @@
+/* cgroup.h - the job's cgroup in the guest: its limits, its end and its counters. */
+#pragma once
+
+#include "base/base.h"
+#include "base/err.h"
+
+#include "proto/msg.h"
+
+/* Mounts cgroup2, enables memory and pids and creates the job's empty cgroup. */
+must_use int cgroup_boot(struct err *err);
+
+/* Sets the limits. 0 or ERR_HOST. */
+must_use int cgroup_limit(uint64_t memory_bytes, uint64_t pids, struct err *err) nonnull_all;
+
+/* SIGKILL to everything in it. Returns without waiting. */
+must_use int cgroup_kill(struct err *err) nonnull_all;
+
+/* *ret is false when nothing lives in it any more. */
+must_use int cgroup_populated(bool *ret, struct err *err) nonnull_all;
+
+/* Fills the memory, cpu, pids and oom counts of ret. */
+must_use int cgroup_count(struct msg_exit *ret, struct err *err) nonnull_all;

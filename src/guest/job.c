@@ -1,0 +1,235 @@
+#include "guest/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/random.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guest/cgroup.h"
+#include "guest/paths.h"
+#include "sys/fd.h"
+
+#define PROGRAM_BYTES_MAX (GIB)
+
+static int apply_entropy(const struct boot *boot, struct msg_job *job, struct err *err)
+{
+    struct {
+        struct rand_pool_info info;
+        uint8_t data[MSG_ENTROPY_BYTES];
+    } pool = {.info = {.entropy_count = MSG_ENTROPY_BYTES * 8, .buf_size = MSG_ENTROPY_BYTES}};
+
+    auto_fd int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    bool ok = false;
+
+    (void)boot;
+    if (fd < 0) {
+        return err_sys(err, "open '/dev/urandom'");
+    }
+    memcpy(pool.data, job->entropy, sizeof(pool.data));
+    ok = ioctl(fd, RNDADDENTROPY, &pool) == 0 && ioctl(fd, RNDRESEEDCRNG) == 0;
+    explicit_bzero(&pool, sizeof(pool));
+    explicit_bzero(job->entropy, sizeof(job->entropy));
+    return ok ? 0 : err_sys(err, "add entropy");
+}
+
+static int apply_clock(const struct boot *boot, struct msg_job *job, struct err *err)
+{
+    struct timespec now = {
+        .tv_sec = (time_t)(job->realtime_ns / NS_PER_S),
+        .tv_nsec = (long)(job->realtime_ns % NS_PER_S),
+    };
+
+    (void)boot;
+    if (clock_settime(CLOCK_REALTIME, &now) < 0) {
+        return err_sys(err, "set the clock to %" PRIu64 " ns", job->realtime_ns);
+    }
+    return 0;
+}
+
+static int apply_identity(const struct boot *boot, struct msg_job *job, struct err *err)
+{
+    auto_fd int fd = -1;
+    char text[sizeof(job->machine_id) * 2 + 2];
+
+    (void)boot;
+    for (size_t i = 0; i < sizeof(job->machine_id); i++) {
+        (void)snprintf(text + 2 * i, 3, "%02x", job->machine_id[i]);
+    }
+    text[sizeof(text) - 2] = '\n';
+    if (mkdir(PATH_ROOT "/etc", 0755) < 0 && errno != EEXIST) {
+        return err_sys(err, "mkdir '/etc'");
+    }
+    if (unlink(PATH_ROOT "/etc/machine-id") < 0 && errno != ENOENT) {
+        return err_sys(err, "remove the image's '/etc/machine-id'");
+    }
+    fd = open(PATH_ROOT "/etc/machine-id", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+              0444);
+    if (fd < 0) {
+        return err_sys(err, "create '/etc/machine-id'");
+    }
+    return fd_write_full(fd, text, sizeof(text) - 1, err);
+}
+
+static int apply_limits(const struct boot *boot, struct msg_job *job, struct err *err)
+{
+    (void)boot;
+    return cgroup_limit(job->memory_bytes, job->pids, err);
+}
+
+/* A bind mount takes over the flags of the mount it is taken from (ro, nosuid, nodev). */
+static int bind(const char *from, const char *name, struct err *err)
+{
+    char to[64];
+
+    (void)snprintf(to, sizeof(to), PATH_ROOT "%s", name);
+    if (mount(from, to, NULL, MS_BIND, NULL) < 0) {
+        return err_sys(err, "bind '%s' to '%s' (the image needs this directory)", from, name);
+    }
+    return 0;
+}
+
+static int apply_input(const struct boot *boot, struct msg_job *job, struct err *err)
+{
+    (void)job;
+    if (mount(boot->input_dev, PATH_INPUT, "squashfs", MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) <
+        0) {
+        return err_sys(err, "mount the input device '%s'", boot->input_dev);
+    }
+    return bind(PATH_INPUT "/in", "/in", err);
+}
+
+static int make_scratch_dir(const char *name, mode_t mode, uid_t uid, struct err *err)
+{
+    if (mkdir(name, mode) < 0 || chown(name, uid, uid) < 0) {
+        return err_sys(err, "make '%s'", name);
+    }
+    return 0;
+}
+
+static int apply_scratch(const struct boot *boot, struct msg_job *job, struct err *err)
+{
+    static const struct {
+        const char *from;
+        const char *to;
+        mode_t mode;
+        uid_t uid;
+    } dirs[] = {
+        {PATH_SCRATCH "/work", "/work", 0755, PROGRAM_UID},
+        {PATH_SCRATCH "/out", "/out", 0755, PROGRAM_UID},
+        {PATH_SCRATCH "/tmp", "/tmp", 01777, 0},
+        {PATH_SCRATCH "/vartmp", "/var/tmp", 01777, 0},
+    };
+
+    (void)job;
+    if (mount(boot->scratch_dev, PATH_SCRATCH, "ext4", MS_NOSUID | MS_NODEV | MS_NOATIME, NULL) <
+        0) {
+        return err_sys(err, "mount the scratch device '%s'", boot->scratch_dev);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+        int r = make_scratch_dir(dirs[i].from, dirs[i].mode, dirs[i].uid, err);
+
+        if (r < 0) {
+            return r;
+        }
+        r = bind(dirs[i].from, dirs[i].to, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
+/* Shared memory is charged to whoever touches it first, so this only bounds what outlives it. */
+static int apply_shm(const struct boot *boot, struct msg_job *job, struct err *err)
+{
+    char options[96];
+
+    (void)boot;
+    (void)snprintf(options, sizeof(options), "mode=1777,size=%" PRIu64 ",nr_inodes=4096",
+                   job->memory_bytes / 2);
+    if (mount("shm", PATH_ROOT "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) <
+        0) {
+        return err_sys(err, "mount '/dev/shm' with '%s'", options);
+    }
+    return 0;
+}
+
+static int apply_program(const struct boot *boot, struct msg_job *job, struct err *err)
+{
+    auto_fd int prog = -1;
+    auto_fd int work = -1;
+    auto_fd int in = -1;
+    auto_fd int out = -1;
+    uint64_t bytes = 0;
+    int r = 0;
+
+    (void)boot;
+    if (job->program[0] == '\0') {
+        return 0;
+    }
+    r = fd_open(AT_FDCWD, PATH_INPUT "/prog", O_PATH | O_DIRECTORY, 0, &prog, err);
+    if (r < 0) {
+        return r;
+    }
+    r = fd_open(AT_FDCWD, PATH_SCRATCH "/work", O_PATH | O_DIRECTORY, 0, &work, err);
+    if (r < 0) {
+        return r;
+    }
+    r = fd_open(prog, job->program, O_RDONLY | O_NOFOLLOW, 0, &in, err);
+    if (r < 0) {
+        return r;
+    }
+    r = fd_open(work, job->program, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644, &out, err);
+    if (r < 0) {
+        return r;
+    }
+    r = fd_copy(in, out, PROGRAM_BYTES_MAX, &bytes, err);
+    if (r < 0) {
+        return r;
+    }
+    if (fchown(out, PROGRAM_UID, PROGRAM_GID) < 0) {
+        return err_sys(err, "give '%s' to the program's user", job->program);
+    }
+    return 0;
+}
+
+int job_apply(const struct boot *boot, struct msg_job *job, const char **ret_phase, struct err *err)
+{
+    static const struct {
+        const char *phase;
+        int (*apply)(const struct boot *, struct msg_job *, struct err *);
+    } steps[] = {
+        {"entropy", apply_entropy}, {"clock", apply_clock},   {"identity", apply_identity},
+        {"limits", apply_limits},   {"input", apply_input},   {"scratch", apply_scratch},
+        {"shm", apply_shm},         {"stage", apply_program},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        int r = steps[i].apply(boot, job, err);
+
+        if (r < 0) {
+            *ret_phase = steps[i].phase;
+            return r;
+        }
+    }
+    return 0;
+}
+
+int job_scratch_used(uint64_t *ret, struct err *err)
+{
+    struct statvfs st = {0};
+
+    if (statvfs(PATH_SCRATCH, &st) < 0) {
+        return err_sys(err, "statvfs '%s'", PATH_SCRATCH);
+    }
+    *ret = (uint64_t)(st.f_blocks - st.f_bfree) * st.f_frsize;
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* job.h - everything of a JOB that happens before its program: identity, limits, files. */
+#pragma once
+
+#include "base/base.h"
+#include "base/err.h"
+
+#include "guest/boot.h"
+#include "proto/msg.h"
+
+/*
+ * Applies job in the order that uniqueness needs (entropy first) and wipes its entropy. On failure
+ * *ret_phase names the step, for FAILED.
+ */
+must_use int job_apply(const struct boot *boot, struct msg_job *job, const char **ret_phase,
+                       struct err *err) nonnull_all;
+
+/* Bytes used on the scratch filesystem. */
+must_use int job_scratch_used(uint64_t *ret, struct err *err) nonnull_all;

@@ -1,0 +1,85 @@
+/*
+ * main.c - airlock-init: pid 1 of the machine and the host's agent in it, one process.
+ *
+ * It must not end (the kernel panics when pid 1 does), so whatever goes wrong before there is a
+ * channel is said on the console, and the machine is switched off.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/reboot.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guest/agent.h"
+#include "sys/clock.h"
+
+static void __attribute__((noreturn)) power_off(void)
+{
+    for (;;) {
+        (void)reboot(RB_AUTOBOOT); /* the machine ends on a reset; it has no other power switch */
+        (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    }
+}
+
+/* The host may connect after the machine started; nothing can be said before. */
+static void wait_for_host(int port)
+{
+    for (;;) {
+        struct pollfd pfd = {.fd = port, .events = POLLOUT};
+
+        if (poll(&pfd, 1, 100) > 0 && (pfd.revents & POLLHUP) == 0) {
+            return;
+        }
+        if ((pfd.revents & POLLHUP) != 0) {
+            (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
+        }
+    }
+}
+
+static int send_ready(struct channel *ch, struct err *err)
+{
+    struct sysinfo info = {0};
+    struct buf buf = BUF_INIT(64);
+    struct msg_ready m = {.version = PROTO_VERSION, .boot_ns = clock_ns(CLOCK_BOOTTIME)};
+    int r = 0;
+
+    if (sysinfo(&info) < 0) {
+        return err_sys(err, "sysinfo");
+    }
+    m.memory_total_bytes = (uint64_t)info.totalram * info.mem_unit;
+    r = msg_ready_encode(&m, &buf);
+    if (r < 0) {
+        r = err_sys_num(err, -r, "encode ready");
+    } else {
+        r = channel_send(ch, FRAME_READY, buf.data, buf.len, err);
+    }
+    buf_fini(&buf);
+    return r;
+}
+
+int main(void)
+{
+    static struct agent agent = {.io = STREAMS_INIT, .child = CHILD_INIT, .oom = OOM_LOG_INIT};
+    struct err err = ERR_INIT;
+    int port = -1;
+
+    (void)umask(0);
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (boot_early(&port, &err) < 0) {
+        boot_complain(err.msg);
+        power_off();
+    }
+    channel_init(&agent.ch, port);
+    if (boot_root(&agent.boot, &err) < 0) {
+        agent_fail(&agent, "boot", &err);
+    } else if (send_ready(&agent.ch, &err) < 0) {
+        agent_fail(&agent, "boot", &err);
+    }
+    wait_for_host(port);
+    agent_run(&agent);
+    power_off();
+}
