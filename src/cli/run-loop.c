@@ -21,6 +21,7 @@
 
 static int signal_pipe[2] = {-1, -1};
 static volatile sig_atomic_t in_loop;
+static pid_t owner;
 static const struct buf *parting_text;
 
 static void on_signal(int number)
@@ -28,6 +29,9 @@ static void on_signal(int number)
     int saved = errno;
     char byte = (char)number;
 
+    if (getpid() != owner) {
+        return; /* a child between fork and exec: Ctrl-C reaches it too, but the parent decides */
+    }
     if (in_loop == 0) {
         if (parting_text->len > 0) {
             (void)!write(STDOUT_FILENO, parting_text->data, parting_text->len);
@@ -47,6 +51,7 @@ int run_signals_init(const struct buf *parting, struct err *err)
     struct sigaction old;
 
     parting_text = parting;
+    owner = getpid();
     if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
         return err_sys(err, "pipe");
     }

@@ -201,6 +201,7 @@ int fd_set_nonblock(int fd, struct err *err)
 int fd_mkdir_parents(const char *path, struct err *err)
 {
     auto_free char *copy = strdup(path);
+    struct stat st;
 
     if (copy == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
@@ -220,9 +221,13 @@ int fd_mkdir_parents(const char *path, struct err *err)
         }
         *p = saved;
         if (saved == '\0') {
-            return 0;
+            break;
         }
     }
+    if (stat(path, &st) < 0) {
+        return err_sys(err, "directory '%s'", path);
+    }
+    return S_ISDIR(st.st_mode) ? 0 : err_sys_num(err, ENOTDIR, "create directory '%s'", path);
 }
 
 int fd_write_atomic(int dirfd, const char *name, const void *data, size_t len, mode_t mode,
@@ -254,19 +259,52 @@ int fd_write_atomic(int dirfd, const char *name, const void *data, size_t len, m
     return 0;
 }
 
+/* For removal: the directory itself, not what a link or a mount put in its place. */
+static int open_dir_to_remove(int parent, const char *name, int *ret_fd, struct err *err)
+{
+    struct open_how how = {
+        .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+    };
+    long fd = syscall(SYS_openat2, parent, name, &how, sizeof(how));
+
+    if (fd < 0) {
+        return errno == EXDEV
+                   ? err_set(err, ERR_HOST, EXDEV, "remove '%s': it is a mount point", name)
+                   : err_sys(err, "open '%s'", name);
+    }
+    *ret_fd = (int)fd;
+    return 0;
+}
+
 /*
  * How fd_remove_tree() works: descends with one directory fd at a time. Whenever a directory turns
  * out not to be empty, its subdirectory is moved up beside the root of the removal under a fresh
  * name and queued by that name alone, so neither depth nor path length is bounded by fds, PATH_MAX
  * or the stack (uutils#7375, moby#13451).
  */
+static int move_up(int dir, const char *name, int parent, const char *top, uint64_t *counter,
+                   struct err *err)
+{
+    char moved[64];
+    int r = 0;
+
+    do {
+        (void)snprintf(moved, sizeof(moved), ".rm-%s-%llu", top, (unsigned long long)*counter);
+        r = renameat(dir, name, parent, moved);
+        (*counter)++;
+        /* Taken by what an interrupted removal left: that goes too, as its number is queued now. */
+    } while (r < 0 && (errno == ENOTEMPTY || errno == EEXIST));
+    return r < 0 ? err_sys(err, "remove '%s'", name) : 0;
+}
+
 static int remove_one_level(int parent, const char *name, const char *top, uint64_t *counter,
                             struct err *err)
 {
     auto_fd int fd = -1;
     DIR *dir = NULL;
     struct dirent *ent = NULL;
-    int r = fd_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0, &fd, err);
+    int r = open_dir_to_remove(parent, name, &fd, err);
 
     if (r < 0) {
         return r;
@@ -278,8 +316,6 @@ static int remove_one_level(int parent, const char *name, const char *top, uint6
     }
     fd = -1;                                         /* owned by dir from here on */
     while (r == 0 && (ent = readdir(dir)) != NULL) { /* NOLINT(concurrency-mt-unsafe): own DIR */
-        char moved[64];
-
         if (strcmp(ent->d_name, ".") == 0 || strcmp(ent->d_name, "..") == 0) {
             continue;
         }
@@ -293,12 +329,7 @@ static int remove_one_level(int parent, const char *name, const char *top, uint6
         if (unlinkat(dirfd(dir), ent->d_name, AT_REMOVEDIR) == 0) {
             continue;
         }
-        (void)snprintf(moved, sizeof(moved), ".rm-%s-%llu", top, (unsigned long long)*counter);
-        if (renameat(dirfd(dir), ent->d_name, parent, moved) < 0) {
-            r = err_sys(err, "remove '%s'", ent->d_name);
-            break;
-        }
-        (*counter)++;
+        r = move_up(dirfd(dir), ent->d_name, parent, top, counter, err);
     }
     (void)closedir(dir);
     if (r == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0) {

@@ -19,19 +19,27 @@
 
 /* Child side: only async-signal-safe calls from here to exec. */
 
+/* The highest descriptor the child will have; what is in the way moves above it. */
+static int top_target(const struct proc_spec *spec)
+{
+    int top = 2;
+
+    for (size_t i = 0; i < spec->n_fds; i++) {
+        top = spec->fds[i].target > top ? spec->fds[i].target : top;
+    }
+    return top;
+}
+
 static int place_fds(const struct proc_spec *spec)
 {
     int high[PROC_FDS_MAX];
-    int top = 2;
+    int top = top_target(spec);
 
     /* First everything out of the way of every target, then each to its place. */
     for (size_t i = 0; i < spec->n_fds; i++) {
-        high[i] = fcntl(spec->fds[i].fd, F_DUPFD_CLOEXEC, 512);
+        high[i] = fcntl(spec->fds[i].fd, F_DUPFD_CLOEXEC, top + 1);
         if (high[i] < 0) {
             return -1;
-        }
-        if (spec->fds[i].target > top) {
-            top = spec->fds[i].target;
         }
     }
     for (int t = 0; t <= 2; t++) {
@@ -81,11 +89,17 @@ static int set_limits(const struct proc_spec *spec)
     return spec->nofile != 0 ? setrlimit(RLIMIT_NOFILE, &nofile) : 0;
 }
 
+_Noreturn static void child_failed(int report, int e)
+{
+    (void)!write(report, &e, sizeof(e));
+    _exit(127);
+}
+
 _Noreturn static void child(const struct proc_spec *spec, pid_t parent, int report)
 {
     static const char *const no_env[] = {NULL};
     sigset_t none;
-    int e = 0;
+    int high = -1;
 
     for (int s = 1; s < NSIG; s++) {
         (void)signal(s, SIG_DFL);
@@ -98,11 +112,12 @@ _Noreturn static void child(const struct proc_spec *spec, pid_t parent, int repo
             _exit(127);
         }
     }
-    report = fcntl(report, F_DUPFD_CLOEXEC, 600);
-    if (report < 0) {
-        _exit(127);
+    high = fcntl(report, F_DUPFD_CLOEXEC, top_target(spec) + 1);
+    if (high < 0) {
+        child_failed(report, errno);
     }
-    if (set_limits(spec) == 0 && place_fds(spec) == 0) {
+    /* Limits last: a small RLIMIT_NOFILE must not stop the moving of descriptors. */
+    if (place_fds(spec) == 0 && set_limits(spec) == 0) {
         const char *const *envp = spec->envp != NULL ? spec->envp : no_env;
 
         union {
@@ -112,9 +127,7 @@ _Noreturn static void child(const struct proc_spec *spec, pid_t parent, int repo
 
         (void)execve(spec->argv[0], argv.out, env.out);
     }
-    e = errno;
-    (void)!write(report, &e, sizeof(e));
-    _exit(127);
+    child_failed(high, errno);
 }
 
 int proc_spawn(const struct proc_spec *spec, struct proc *ret, struct err *err)
