@@ -1,5 +1,6 @@
 # A thin front door over meson. `make help` lists the targets.
 SHELL := /bin/bash
+.NOTPARALLEL: # ninja and tools/check run things side by side where that is safe
 
 .PHONY: all build run check lint fmt fuzz clean help packages-build packages-run packages-check
 
