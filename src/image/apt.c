@@ -242,8 +242,11 @@ static int make_dirs(struct apt *apt, const struct store *store, struct err *err
 int apt_open(const struct store *store, struct apt *ret, struct err *err)
 {
     auto_apt struct apt apt = APT_INIT;
-    int r = store_path(store, "apt", &apt.dir, err);
+    int r = tool_check_all(err);
 
+    if (r == 0) {
+        r = store_path(store, "apt", &apt.dir, err);
+    }
     if (r == 0) {
         r = store_path(store, "tmp", &apt.tmpdir, err);
     }

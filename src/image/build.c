@@ -258,29 +258,19 @@ static int pack(const struct apt *apt, const char *root, const char *file, struc
         &out, err);
 }
 
-static int make_root(const struct store *store, const struct apt *apt,
-                     const struct package_set *set, const char *image,
-                     const struct build_progress *progress, struct object *ret, struct err *err)
-{
-    auto_free char *root = NULL;
-    auto_free char *file = NULL;
-    auto_fd int root_fd = -1;
-    int r = gather(store, apt, set, err);
+struct builder {
+    const struct store *store;
+    const struct apt *apt;
+    const struct build_progress *progress;
+    const char *image;
+};
 
-    if (r == 0) {
-        r = store_path(store, "tmp/build/root", &root, err);
-    }
-    if (r == 0) {
-        r = store_path(store, "tmp/build.sqfs", &file, err);
-    }
-    if (r < 0) {
-        return r;
-    }
-    step(progress, image, "unpacking packages");
-    r = unpack(apt, set, root, err);
-    if (r == 0) {
-        r = fd_open_nolink(store->tmpfd, "build/root", O_RDONLY | O_DIRECTORY, 0, &root_fd, err);
-    }
+/* What is unpacked at root (tmp/build/root) into what a guest boots from. */
+static int finish_tree(const struct builder *b, const char *root, struct err *err)
+{
+    auto_fd int root_fd = -1;
+    int r = fd_open_nolink(b->store->tmpfd, "build/root", O_RDONLY | O_DIRECTORY, 0, &root_fd, err);
+
     if (r == 0) {
         r = rootfs_prune(root_fd, err);
     }
@@ -288,20 +278,41 @@ static int make_root(const struct store *store, const struct apt *apt,
         r = rootfs_complete(root_fd, err);
     }
     if (r == 0) {
-        r = compile_python(apt, root_fd, root, image, progress, err);
+        r = compile_python(b->apt, root_fd, root, b->image, b->progress, err);
+    }
+    return r < 0 ? r : rootfs_normalize(root_fd, err);
+}
+
+static int make_root(const struct builder *b, const struct package_set *set, struct object *ret,
+                     struct err *err)
+{
+    auto_free char *root = NULL;
+    auto_free char *file = NULL;
+    int r = gather(b->store, b->apt, set, err);
+
+    if (r == 0) {
+        r = store_path(b->store, "tmp/build/root", &root, err);
     }
     if (r == 0) {
-        r = rootfs_normalize(root_fd, err);
+        r = store_path(b->store, "tmp/build.sqfs", &file, err);
     }
     if (r < 0) {
         return r;
     }
-    step(progress, image, "compressing");
-    r = pack(apt, root, file, err);
+    step(b->progress, b->image, "unpacking packages");
+    r = unpack(b->apt, set, root, err);
     if (r == 0) {
-        r = store_put(store, "build.sqfs", ret, err);
+        r = finish_tree(b, root, err);
     }
-    return r < 0 ? r : fd_remove_tree(store->tmpfd, "build", err);
+    if (r < 0) {
+        return r;
+    }
+    step(b->progress, b->image, "compressing");
+    r = pack(b->apt, root, file, err);
+    if (r == 0) {
+        r = store_put(b->store, "build.sqfs", ret, err);
+    }
+    return r < 0 ? r : fd_remove_tree(b->store->tmpfd, "build", err);
 }
 
 /* Takes copies of what was asked for into the manifest. */
@@ -370,12 +381,14 @@ int image_build_locked(const struct store *store, const struct build_request *re
     auto_image_manifest struct image_manifest m = {0};
     int r = check_request(req, &base, err);
 
-    if (r == 0) {
-        r = image_base_packages(base, req->packages, &names, err);
+    if (r != 0) {
+        return r;
     }
-    if (r == 0) {
-        r = describe(req, base, &m, err);
+    r = image_base_packages(base, req->packages, &names, err);
+    if (r != 0) {
+        return r;
     }
+    r = describe(req, base, &m, err);
     if (r == 0) {
         r = apt_open(store, &apt, err);
     }
@@ -391,7 +404,8 @@ int image_build_locked(const struct store *store, const struct build_request *re
         r = apt_fetch(&apt, &m.packages, err);
     }
     if (r == 0) {
-        r = make_root(store, &apt, &m.packages, req->name, progress, &m.root, err);
+        r = make_root(&(struct builder){store, &apt, progress, req->name}, &m.packages, &m.root,
+                      err);
     }
     if (r == 0) {
         r = store_write_image(store, &m, err);
