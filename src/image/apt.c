@@ -518,3 +518,11 @@ int apt_fetch(const struct apt *apt, const struct package_set *set, struct err *
     }
     return 0;
 }
+
+int apt_clean(const struct apt *apt, struct err *err)
+{
+    static const char *const argv[] = {"apt-get", "-q", "autoclean", NULL};
+    auto_buf struct buf out = BUF_INIT(TOOL_OUT_MAX);
+
+    return run(apt, argv, NULL, &out, err);
+}
