@@ -93,7 +93,6 @@ int tool_run(const struct tool *tool, struct buf *out, struct err *err)
     static const char *const passed_on[] = {"http_proxy", "https_proxy", "no_proxy"};
     char path[PROC_PATH_MAX];
     char env_path[PROC_PATH_MAX];
-    auto_buf struct buf text = BUF_INIT(64 * KIB);
     const char *argv[ARGS_MAX] = {env_path, "-C", tool->cwd != NULL ? tool->cwd : tool->tmpdir};
     const char *env[ENV_MAX] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", BUILD_EPOCH,
                                 "DEBIAN_FRONTEND=noninteractive"};
