@@ -235,8 +235,8 @@ BAD_JOBS = [
     ("a limit of zero", '{"language": "python", "code": "1", "limits": {"wall_ms": 0}}', "wall_ms"),
     ("an input name with NUL", '{"language": "python", "code": "1", "files": '
      '[{"name": "a\\u0000b", "content": ""}]}', "name"),
-    ("a key given twice", '{"language": "python", "code": "1", "code": "2"}', "code"),
-    ("text that is not JSON", '{"language": ', "json"),
+    ("a key given twice", '{"language": "python", "code": "1", "code": "2"}', "twice"),
+    ("text that is not JSON", '{"language": ', "line 1"),
 ]
 
 

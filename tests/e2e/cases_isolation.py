@@ -131,7 +131,7 @@ def node_probe(t):
     program = """
 const fs = require('fs'), os = require('os');
 const tries = {};
-for (const p of ['/in/x', '/x', '/etc/x', '/proc/sysrq-trigger']) {
+for (const p of ['/in/x', '/x', '/etc/x', '/proc/sys/kernel/hostname']) {
     try { fs.writeFileSync(p, 'x'); tries[p] = 'done'; } catch (e) { tries[p] = e.code; }
 }
 console.log(JSON.stringify({tries, net: Object.keys(os.networkInterfaces()), uid: process.getuid(),

@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -81,6 +82,8 @@ def report(number, case, outcome):
 
 
 def main():
+    # Started in the background of a shell SIGINT is ignored, and airlock would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser()
     parser.add_argument("-j", type=int, default=1)
     parser.add_argument("--filter", default="", help="regular expression over 'topic: name'")
