@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "guest/collect.h"
@@ -180,12 +181,16 @@ static void of_a_sparse_file_over_the_cap_nothing_is_read(void **state)
 static void depth_costs_no_descriptors(void **state)
 {
     struct tree t;
+    struct rlimit limit = {0};
+    struct rlimit few = {0};
     int fd = -1;
 
     (void)state;
     tree_init(&t);
     fd = dup(t.dir);
-    for (int i = 0; i < 1500; i++) { /* more levels than descriptors */
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    few = (struct rlimit){.rlim_cur = (rlim_t)fd + 8, .rlim_max = limit.rlim_max};
+    for (int i = 0; i < 300; i++) {
         int next = -1;
 
         assert_int_equal(mkdirat(fd, "d", 0755), 0);
@@ -195,7 +200,9 @@ static void depth_costs_no_descriptors(void **state)
         fd = next;
     }
     (void)close(fd);
-    collect(&t, &(struct collect_caps){.bytes = 0, .files = 1500, .depth = 1500});
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    collect(&t, &(struct collect_caps){.bytes = 0, .files = 300, .depth = 300});
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     assert_int_equal(t.end.status, MSG_OUTPUT_COMPLETE);
     tree_fini(&t);
 }
