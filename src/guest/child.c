@@ -88,7 +88,7 @@ static void reset_signals(void)
         (void)sigaction(sig, &dfl, NULL); /* SIGKILL, SIGSTOP and glibc's own refuse */
     }
     (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
 static int drop_privileges(struct err *err)

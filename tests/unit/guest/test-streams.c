@@ -111,12 +111,27 @@ static uint32_t take_credit(struct fixture *f)
     return credit;
 }
 
+/* Reads all of a full credit at the program's end, with the agent refilling the pipe. */
+static void read_all(struct fixture *f)
+{
+    static uint8_t data[FRAME_DATA_MAX];
+    struct err err = ERR_INIT;
+    size_t got = 0;
+
+    while (got < STDIN_CREDIT) {
+        ssize_t n = read(f->io.child[0], data, sizeof(data));
+
+        assert_true(n > 0);
+        got += (size_t)n;
+        assert_ok(input_write(&f->io.in, &f->ch, &err), &err);
+    }
+}
+
 static void credit_comes_back_as_the_program_reads(void **state)
 {
     static uint8_t data[FRAME_DATA_MAX];
     struct fixture f;
     struct err err = ERR_INIT;
-    size_t got = 0;
 
     (void)state;
     open_all(&f, 0, true);
@@ -127,13 +142,7 @@ static void credit_comes_back_as_the_program_reads(void **state)
     assert_ok(input_write(&f.io.in, &f.ch, &err), &err);
     assert_int_equal(take_credit(&f), 128 * KIB); /* what the pipe took */
     assert_int_equal(f.io.in.credit, 128 * KIB);
-    while (got < STDIN_CREDIT) {
-        ssize_t n = read(f.io.child[0], data, sizeof(data));
-
-        assert_true(n > 0);
-        got += (size_t)n;
-        assert_ok(input_write(&f.io.in, &f.ch, &err), &err);
-    }
+    read_all(&f);
     assert_int_equal(f.io.in.credit + f.io.in.returned, STDIN_CREDIT);
     input_receive_eof(&f.io.in);
     assert_ok(input_write(&f.io.in, &f.ch, &err), &err);
