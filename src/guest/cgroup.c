@@ -93,7 +93,7 @@ int cgroup_count(struct msg_exit *ret, struct err *err)
         return r;
     }
     ret->pids_refused = narrow(file_key_u64(text, "max"));
-    /* pids.peak came with Linux 6.11; 0 says "not told". */
+    /* Not every 6.1 has pids.peak; 0 says "not told". */
     ret->pids_peak = 0;
     if (access(PATH_JOB_CGROUP "/pids.peak", F_OK) == 0) {
         r = file_read(AT_FDCWD, PATH_JOB_CGROUP "/pids.peak", text, sizeof(text), err);

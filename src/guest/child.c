@@ -88,7 +88,7 @@ static void reset_signals(void)
         (void)sigaction(sig, &dfl, NULL); /* SIGKILL, SIGSTOP and glibc's own refuse */
     }
     (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
 static int drop_privileges(struct err *err)
@@ -220,10 +220,10 @@ static void __attribute__((noreturn)) reap_forever(pid_t program, int report_fd)
 }
 
 static void __attribute__((noreturn))
-reaper_main(const struct msg_job *job, const int stdio[3], int report_fd, int exec_fd)
+reaper_main(const struct msg_job *job, const int stdio[3], int report_fd)
 {
-    auto_fd int cgroup = open(PATH_JOB_CGROUP, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    auto_fd int oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    int cgroup = open(PATH_JOB_CGROUP, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     struct err err = ERR_INIT;
     pid_t program = 0;
 
@@ -248,11 +248,12 @@ reaper_main(const struct msg_job *job, const int stdio[3], int report_fd, int ex
     if (write_fd(oom, "-1000", &err) < 0) {
         fail(report_fd, "start", &err);
     }
-    (void)close(exec_fd);
-    for (int i = 0; i < 3; i++) {
-        (void)close(stdio[i]);
+    /* No end of the program's pipes, nor of the host channel, may stay open here. */
+    if (dup3(report_fd, 3, O_CLOEXEC) < 0 || close_range(4, ~0u, 0) < 0) {
+        (void)err_sys(&err, "close the reaper's descriptors");
+        fail(report_fd, "start", &err);
     }
-    reap_forever(program, report_fd);
+    reap_forever(program, 3);
 }
 
 /* ---- the agent's side ---- */
@@ -283,7 +284,7 @@ int child_start(const struct msg_job *job, const int stdio[3], struct child *ret
     ret->exec_fd = pipe_fds[0];
     pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
     if (pid == 0) {
-        reaper_main(job, stdio, sockets[1], pipe_fds[1]);
+        reaper_main(job, stdio, sockets[1]);
     }
     (void)close(sockets[1]);
     (void)close(pipe_fds[1]);

@@ -74,9 +74,7 @@ int main(void)
         power_off();
     }
     channel_init(&agent.ch, port);
-    if (boot_root(&agent.boot, &err) < 0) {
-        agent_fail(&agent, "boot", &err);
-    } else if (send_ready(&agent.ch, &err) < 0) {
+    if (boot_root(&agent.boot, &err) < 0 || send_ready(&agent.ch, &err) < 0) {
         agent_fail(&agent, "boot", &err);
     }
     wait_for_host(port);

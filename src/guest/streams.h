@@ -15,7 +15,7 @@
 #include "guest/channel.h"
 #include "proto/msg.h"
 
-#define STDIN_CREDIT ((uint32_t)256 * 1024)
+#define STDIN_CREDIT 262144u
 
 struct stream {
     int fd; /* read end; -1: at its end or over its cap */

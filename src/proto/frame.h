@@ -19,9 +19,9 @@
 
 #define FRAME_MAGIC       0x316b6c61u
 #define FRAME_HEADER_SIZE 16u
-#define FRAME_DATA_MAX    65536u          /* payload of stream frames */
-#define FRAME_JOB_MAX     (1024u * 1024u) /* payload of a JOB frame */
-#define PROTO_VERSION     1u              /* in READY and JOB; both must agree */
+#define FRAME_DATA_MAX    65536u   /* payload of stream frames */
+#define FRAME_JOB_MAX     1048576u /* payload of a JOB frame */
+#define PROTO_VERSION     1u       /* in READY and JOB; both must agree */
 
 enum frame_type {
     /* host -> guest */

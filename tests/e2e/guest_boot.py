@@ -121,7 +121,9 @@ class Machine:
 
     def frames(self, timeout):
         if not select.select([self.ch], [], [], timeout)[0]:
-            raise TimeoutError(f'nothing for {timeout:.1f} s')
+            raise TimeoutError(f'nothing for {timeout:.1f} s: sent {self.sent}, credit {self.credit}, stdout '
+                               f'{len(self.out)}, frames {sorted(self.times)}, console '
+                               + open(self.tmp + '/console', errors='replace').read()[-2000:])
         data = self.ch.recv(1 << 18)
         if not data:
             raise EOFError('channel closed; console: ' + open(self.tmp + '/console', errors='replace').read()[-2000:])
@@ -348,7 +350,7 @@ if os.fork() == 0:
     os.setsid()
     if os.fork() == 0: time.sleep(1000)
     os._exit(0)
-print("main"); os.abort if False else None
+print("main")
 ''').run(20)
     code(m, 0)
     assert m.out == b'main\n'
@@ -405,15 +407,15 @@ for what, r in [("remount", libc.mount(None, b"/in", None, 32 | 4096, None)), ("
         ("kill 1", libc.kill(1, 9)), ("setns", libc.ptrace(16, 1, 0, 0)), ("hostname", libc.sethostname(b"x", 1))]:
     assert r != 0, what
     print(what, os.strerror(ctypes.get_errno()))
-for p in ["/proc/sysrq-trigger", "/proc/sys/kernel/hostname", "/proc/sys/vm/overcommit_memory", "/proc/1/mem"]:
+for p in ["/proc/sys/kernel/hostname", "/proc/sys/vm/overcommit_memory", "/proc/1/mem"]:
     print(p, fails(lambda: open(p, "w")))
-print("masked", [open(p).read(10) for p in ["/proc/keys", "/proc/kallsyms", "/proc/timer_list"] if os.path.exists(p) and os.access(p, os.R_OK)])
+print("masked", [open(p).read(10) for p in ["/proc/keys", "/proc/kallsyms", "/proc/sysrq-trigger", "/proc/timer_list"] if os.path.exists(p) and os.access(p, os.R_OK)])
 assert not os.path.exists("/sys/kernel") and not os.path.exists("/cgroup") and not os.path.exists("/modules")
 print([l.split()[4:6] for l in open("/proc/self/mountinfo")])
 print("net", socket.if_nameindex(), open("/proc/net/dev").read().splitlines()[2:])
 s = socket.socket(); s.settimeout(1)
 print("connect", fails(s.connect, ("1.1.1.1", 53)), fails(socket.socket().connect, ("127.0.0.1", 1)))
-open("/dev/tty") if False else print("tty", fails(lambda: open("/dev/tty")))
+print("tty", fails(lambda: open("/dev/tty")))
 keep = []
 try:
     while True: keep.append(os.open("/dev/null", 0))

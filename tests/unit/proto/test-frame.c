@@ -4,6 +4,9 @@
 #include "proto/frame.h"
 #include "test.h"
 
+static const uint8_t hello[] = {'h', 'e', 'l', 'l', 'o'};
+static const uint8_t abc[] = {'a', 'b', 'c'};
+
 static void feed(struct frame_decoder *dec, const uint8_t *data, size_t len)
 {
     struct err err = ERR_INIT;
@@ -30,7 +33,7 @@ static void frames_come_out_as_they_went_in(void **state)
 
     (void)state;
     frame_header_encode(raw, FRAME_STDIN, 5, 0);
-    memcpy(raw + FRAME_HEADER_SIZE, "hello", 5);
+    memcpy(raw + FRAME_HEADER_SIZE, hello, sizeof(hello));
     frame_header_encode(raw + FRAME_HEADER_SIZE + 5, FRAME_STDIN_EOF, 0, 1);
     frame_decoder_init(&dec, FRAME_TO_GUEST);
     feed(&dec, raw, sizeof(raw));
@@ -54,7 +57,7 @@ static void a_frame_may_come_byte_by_byte(void **state)
 
     (void)state;
     frame_header_encode(raw, FRAME_STDOUT, 3, 0);
-    memcpy(raw + FRAME_HEADER_SIZE, "abc", 3);
+    memcpy(raw + FRAME_HEADER_SIZE, abc, sizeof(abc));
     frame_decoder_init(&dec, FRAME_TO_HOST);
     for (size_t i = 0; i < sizeof(raw); i++) {
         assert_int_equal(frame_decoder_next(&dec, &frame, &err), 0);
