@@ -20,7 +20,7 @@ static size_t msg_append(struct err *err, size_t at, const char *text)
     return at + len;
 }
 
-static size_t msg_format(struct err *err, const char *fmt, va_list ap)
+static size_t printf_like(2, 0) msg_format(struct err *err, const char *fmt, va_list ap)
 {
     int n = vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
 

@@ -192,10 +192,12 @@ static json_t *package_json(const struct package *p)
 
 static json_t *kernel_json(const struct kernel_manifest *m)
 {
+    uint64_t bytes = m->vmlinuz.bytes + m->initramfs.bytes;
+
     return json_pack("{s:o, s:I, s:s, s:s, s:s, s:I}", "package", package_json(&m->package),
                      "created", (json_int_t)m->created, "kernel", m->vmlinuz.digest.hex,
                      "initramfs", m->initramfs.digest.hex, "agent", m->agent.hex, "bytes",
-                     (json_int_t)(m->vmlinuz.bytes + m->initramfs.bytes));
+                     (json_int_t)bytes);
 }
 
 static json_t *image_json(const struct image_manifest *m)
@@ -291,7 +293,7 @@ static int image_list(int argc, char **argv)
     if (r == 0) {
         r = store_list(&store, &names, &err);
     }
-    if (r < 0) {
+    if (r != 0) {
         return complain(&cmd, &err);
     }
     if (options.json) {
@@ -351,7 +353,7 @@ static int image_verify(int argc, char **argv)
     if (r == 0) {
         r = store_list(&store, &names, &err);
     }
-    if (r < 0) {
+    if (r != 0) {
         return complain(&cmd, &err);
     }
     exit_code = verify_one(&cmd, &store, rest.n == 1 ? rest.operands[0] : KERNEL);

@@ -242,8 +242,11 @@ static int make_dirs(struct apt *apt, const struct store *store, struct err *err
 int apt_open(const struct store *store, struct apt *ret, struct err *err)
 {
     auto_apt struct apt apt = APT_INIT;
-    int r = store_path(store, "apt", &apt.dir, err);
+    int r = tool_check_all(err);
 
+    if (r == 0) {
+        r = store_path(store, "apt", &apt.dir, err);
+    }
     if (r == 0) {
         r = store_path(store, "tmp", &apt.tmpdir, err);
     }
@@ -514,4 +517,12 @@ int apt_fetch(const struct apt *apt, const struct package_set *set, struct err *
         }
     }
     return 0;
+}
+
+int apt_clean(const struct apt *apt, struct err *err)
+{
+    static const char *const argv[] = {"apt-get", "-q", "autoclean", NULL};
+    auto_buf struct buf out = BUF_INIT(TOOL_OUT_MAX);
+
+    return run(apt, argv, NULL, &out, err);
 }

@@ -50,6 +50,9 @@ must_use int apt_resolve(const struct apt *apt, const char *const *names, struct
 must_use int apt_fetch(const struct apt *apt, const struct package_set *set,
                        struct err *err) nonnull_all;
 
+/* Removes archives that the lists no longer offer. */
+must_use int apt_clean(const struct apt *apt, struct err *err) nonnull_all;
+
 /* The archive's file name below STATE/apt/archives. */
 #define APT_FILE_MAX 512
 void apt_file_name(const struct package *package, char ret[APT_FILE_MAX]) nonnull_all;

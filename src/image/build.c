@@ -11,8 +11,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -98,22 +100,60 @@ int image_base_packages(const struct image_base *base, const char *const *extra,
     return 0;
 }
 
-/* Hard links of the set's archives in tmp/build/debs, for mmdebstrap to take. */
-static int gather(const struct store *store, const struct apt *apt, const struct package_set *set,
-                  struct err *err)
+/* One image in the making. */
+struct builder {
+    const struct store *store;
+    const struct apt *apt;
+    const struct build_progress *progress;
+    const char *image;
+    char work[32]; /* directory below STATE/tmp: debs/, root/, root.sqfs */
+};
+
+/*
+ * A name of its own: helpers of a build that was killed may run on for a moment, and must not write
+ * into the next one.
+ */
+static int make_work(struct builder *b, struct err *err)
+{
+    uint64_t salt = 0;
+
+    if (getrandom(&salt, sizeof(salt), 0) != (ssize_t)sizeof(salt)) {
+        return err_sys(err, "getrandom");
+    }
+    (void)snprintf(b->work, sizeof(b->work), "build-%016" PRIx64, salt);
+    if (mkdirat(b->store->tmpfd, b->work, 0700) < 0) {
+        return err_sys(err, "create '%s/tmp/%s'", b->store->path, b->work);
+    }
+    return 0;
+}
+
+/* Absolute path of NAME in the work directory. */
+static int work_path(const struct builder *b, const char *name, char **ret, struct err *err)
+{
+    if (asprintf(ret, "%s/%s/%s", b->apt->tmpdir, b->work, name) < 0) {
+        *ret = NULL;
+        return no_memory(err);
+    }
+    return 0;
+}
+
+/* Hard links of the set's archives in debs/, for mmdebstrap to take. */
+static int gather(const struct builder *b, const struct package_set *set, struct err *err)
 {
     auto_fd int debs = -1;
+    char path[64];
     int r = 0;
 
-    if (mkdirat(store->tmpfd, "build", 0700) < 0 || mkdirat(store->tmpfd, "build/debs", 0700) < 0) {
-        return err_sys(err, "create '%s/tmp/build'", store->path);
+    (void)snprintf(path, sizeof(path), "%s/debs", b->work);
+    if (mkdirat(b->store->tmpfd, path, 0700) < 0) {
+        return err_sys(err, "create '%s/tmp/%s'", b->store->path, path);
     }
-    r = fd_open_nolink(store->tmpfd, "build/debs", O_RDONLY | O_DIRECTORY, 0, &debs, err);
+    r = fd_open_nolink(b->store->tmpfd, path, O_RDONLY | O_DIRECTORY, 0, &debs, err);
     for (size_t i = 0; r == 0 && i < set->n; i++) {
         char name[APT_FILE_MAX];
 
         apt_file_name(&set->v[i], name);
-        if (linkat(apt->archives, name, debs, name, 0) < 0) {
+        if (linkat(b->apt->archives, name, debs, name, 0) < 0) {
             return err_sys(err, "link '%s'", name);
         }
     }
@@ -132,9 +172,10 @@ static int join_names(const char *prefix, const struct package_set *set, struct 
     return r < 0 ? err_set(err, ERR_HOST, -r, "too many packages") : 0;
 }
 
-static int unpack(const struct apt *apt, const struct package_set *set, const char *root,
+static int unpack(const struct builder *b, const struct package_set *set, const char *root,
                   struct err *err)
 {
+    const struct apt *apt = b->apt;
     /* Merged /usr first, so that nothing is unpacked beside it; then our lists and archives. */
     static const char hook[] =
         "--setup-hook=set -e; cd \"$1\"; mkdir -p usr/bin usr/sbin usr/lib usr/lib64 "
@@ -155,7 +196,7 @@ static int unpack(const struct apt *apt, const struct package_set *set, const ch
     }
     if (asprintf(&conf, "--aptopt=%s/transport.conf", apt->dir) < 0 ||
         asprintf(&lists, "AIRLOCK_APT=%s", apt->dir) < 0 ||
-        asprintf(&debs, "AIRLOCK_DEBS=%s/build/debs", apt->tmpdir) < 0 ||
+        asprintf(&debs, "AIRLOCK_DEBS=%s/%s/debs", apt->tmpdir, b->work) < 0 ||
         asprintf(&sources, "%s/sources.list", apt->dir) < 0) {
         return no_memory(err);
     }
@@ -258,29 +299,16 @@ static int pack(const struct apt *apt, const char *root, const char *file, struc
         &out, err);
 }
 
-static int make_root(const struct store *store, const struct apt *apt,
-                     const struct package_set *set, const char *image,
-                     const struct build_progress *progress, struct object *ret, struct err *err)
+/* What is unpacked at root into what a guest boots from. */
+static int finish_tree(const struct builder *b, const char *root, struct err *err)
 {
-    auto_free char *root = NULL;
-    auto_free char *file = NULL;
     auto_fd int root_fd = -1;
-    int r = gather(store, apt, set, err);
+    char path[64];
+    int r = 0;
 
-    if (r == 0) {
-        r = store_path(store, "tmp/build/root", &root, err);
-    }
-    if (r == 0) {
-        r = store_path(store, "tmp/build.sqfs", &file, err);
-    }
-    if (r < 0) {
-        return r;
-    }
-    step(progress, image, "unpacking packages");
-    r = unpack(apt, set, root, err);
-    if (r == 0) {
-        r = fd_open_nolink(store->tmpfd, "build/root", O_RDONLY | O_DIRECTORY, 0, &root_fd, err);
-    }
+    (void)snprintf(path, sizeof(path), "%s/root", b->work);
+    r = fd_open_nolink(b->store->tmpfd, path, O_RDONLY | O_DIRECTORY, 0, &root_fd, err);
+
     if (r == 0) {
         r = rootfs_prune(root_fd, err);
     }
@@ -288,20 +316,46 @@ static int make_root(const struct store *store, const struct apt *apt,
         r = rootfs_complete(root_fd, err);
     }
     if (r == 0) {
-        r = compile_python(apt, root_fd, root, image, progress, err);
+        r = compile_python(b->apt, root_fd, root, b->image, b->progress, err);
+    }
+    return r < 0 ? r : rootfs_normalize(root_fd, err);
+}
+
+static int make_root(struct builder *b, const struct package_set *set, struct object *ret,
+                     struct err *err)
+{
+    auto_free char *root = NULL;
+    auto_free char *file = NULL;
+    char name[64];
+    int r = make_work(b, err);
+
+    if (r == 0) {
+        r = gather(b, set, err);
     }
     if (r == 0) {
-        r = rootfs_normalize(root_fd, err);
+        r = work_path(b, "root", &root, err);
+    }
+    if (r == 0) {
+        r = work_path(b, "root.sqfs", &file, err);
     }
     if (r < 0) {
         return r;
     }
-    step(progress, image, "compressing");
-    r = pack(apt, root, file, err);
+    step(b->progress, b->image, "unpacking packages");
+    r = unpack(b, set, root, err);
     if (r == 0) {
-        r = store_put(store, "build.sqfs", ret, err);
+        r = finish_tree(b, root, err);
     }
-    return r < 0 ? r : fd_remove_tree(store->tmpfd, "build", err);
+    if (r < 0) {
+        return r;
+    }
+    step(b->progress, b->image, "compressing");
+    r = pack(b->apt, root, file, err);
+    if (r == 0) {
+        (void)snprintf(name, sizeof(name), "%s/root.sqfs", b->work);
+        r = store_put(b->store, name, ret, err);
+    }
+    return r < 0 ? r : fd_remove_tree(b->store->tmpfd, b->work, err);
 }
 
 /* Takes copies of what was asked for into the manifest. */
@@ -370,12 +424,14 @@ int image_build_locked(const struct store *store, const struct build_request *re
     auto_image_manifest struct image_manifest m = {0};
     int r = check_request(req, &base, err);
 
-    if (r == 0) {
-        r = image_base_packages(base, req->packages, &names, err);
+    if (r != 0) {
+        return r;
     }
-    if (r == 0) {
-        r = describe(req, base, &m, err);
+    r = image_base_packages(base, req->packages, &names, err);
+    if (r != 0) {
+        return r;
     }
+    r = describe(req, base, &m, err);
     if (r == 0) {
         r = apt_open(store, &apt, err);
     }
@@ -391,7 +447,8 @@ int image_build_locked(const struct store *store, const struct build_request *re
         r = apt_fetch(&apt, &m.packages, err);
     }
     if (r == 0) {
-        r = make_root(store, &apt, &m.packages, req->name, progress, &m.root, err);
+        r = make_root(&(struct builder){store, &apt, progress, req->name}, &m.packages, &m.root,
+                      err);
     }
     if (r == 0) {
         r = store_write_image(store, &m, err);

@@ -35,9 +35,7 @@ static bool same_name(const char *file, const char *module)
     size_t len = strlen(module);
 
     for (size_t i = 0; i < len; i++) {
-        char c = file[i] == '-' ? '_' : file[i];
-
-        if (c != module[i]) {
+        if (file[i] != module[i] && !(file[i] == '-' && module[i] == '_')) {
             return false;
         }
     }
@@ -185,8 +183,8 @@ static int pack(struct packer *p, const char *module,
     while (rest != NULL && *rest != '\0') {
         char *one = strsep(&rest, ",");
 
-        for (char *c = one; *c != '\0'; c++) {
-            *c = *c == '-' ? '_' : *c;
+        for (char *c = strchr(one, '-'); c != NULL; c = strchr(c, '-')) {
+            *c = '_';
         }
         r = pack(p, one, depth + 1, err);
         if (r < 0) {

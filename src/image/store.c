@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sys/fd.h"
@@ -244,7 +245,7 @@ static int list_dir(int fd, const char *suffix, char ***ret, struct err *err)
     return 0;
 }
 
-static int empty_tmp(const struct store *store, struct err *err)
+static int empty_tmp_once(const struct store *store, struct err *err)
 {
     auto_store_list char **names = NULL;
     int r = list_dir(store->tmpfd, "", &names, err);
@@ -252,7 +253,27 @@ static int empty_tmp(const struct store *store, struct err *err)
     for (size_t i = 0; r == 0 && names[i] != NULL; i++) {
         r = fd_remove_tree(store->tmpfd, names[i], err);
     }
-    return r < 0 ? err_wrap(err, "clean up after an interrupted build") : 0;
+    return r;
+}
+
+/* Helpers of a builder that was killed may still write for a moment. */
+static int empty_tmp(const struct store *store, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = 200 * (long)NS_PER_MS};
+
+    for (int attempt = 0;; attempt++) {
+        struct err why = ERR_INIT;
+        int r = empty_tmp_once(store, &why);
+
+        if (r == 0) {
+            return 0;
+        }
+        if (attempt >= 50) {
+            *err = why;
+            return err_wrap(err, "clean up after an interrupted build");
+        }
+        (void)nanosleep(&pause, NULL);
+    }
 }
 
 int store_lock(const struct store *store, bool wait, int *ret_lock, struct err *err)

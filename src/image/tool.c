@@ -32,17 +32,17 @@ static const char *package_of(const char *name)
     return name;
 }
 
-const char *tool_missing_package(void)
+int tool_check_all(struct err *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
-        struct err ignored = ERR_INIT;
         char path[PROC_PATH_MAX];
+        int r = proc_find(tools[i].name, tools[i].package, path, err);
 
-        if (proc_find(tools[i].name, tools[i].package, path, &ignored) < 0) {
-            return tools[i].package;
+        if (r < 0) {
+            return r;
         }
     }
-    return NULL;
+    return 0;
 }
 
 /* Finds the line that starts with one of the words tools mark their reasons with. */

@@ -22,5 +22,5 @@ struct tool {
  */
 must_use int tool_run(const struct tool *tool, struct buf *out, struct err *err) nonnull_all;
 
-/* NULL if the tools of an image build are all there, else the first missing one's package. */
-const char *tool_missing_package(void);
+/* ERR_USAGE/-ENOENT naming the package of the first tool an image build needs and does not find. */
+must_use int tool_check_all(struct err *err) nonnull_all;

@@ -249,6 +249,14 @@ static int rebuild(const struct store *store, const char *name,
                               FRESH_S, progress, err);
 }
 
+static int clean(const struct store *store, struct err *err)
+{
+    auto_apt struct apt apt = APT_INIT;
+    int r = apt_open(store, &apt, err);
+
+    return r < 0 ? r : apt_clean(&apt, err);
+}
+
 int upkeep_update(const struct store *store, const struct build_progress *progress, size_t *ret_n,
                   struct err *err)
 {
@@ -266,6 +274,9 @@ int upkeep_update(const struct store *store, const struct build_progress *progre
             r = rebuild(store, list.v[i].image, progress, err);
             n++;
         }
+    }
+    if (r == 0 && n > 0) {
+        r = clean(store, err);
     }
     if (r < 0) {
         return err_wrap(err, "update");

@@ -301,6 +301,7 @@ static int add_all(struct work *work, const struct spec *spec, struct stage *sta
 
 static int build_input(const struct spec *spec, int tmp_dirfd, struct stage *stage, struct err *err)
 {
+    auto_fd int fd = -1;
     auto_squash struct squash squash = {.fd = -1};
     auto_free uint8_t *chunk = malloc(CHUNK_BYTES);
     struct work work = {.limits = &spec->limits, .squash = &squash, .chunk = chunk};
@@ -309,11 +310,11 @@ static int build_input(const struct spec *spec, int tmp_dirfd, struct stage *sta
     if (chunk == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
-    r = fd_open_tmp(tmp_dirfd, &stage->input_fd, err);
+    r = fd_open_tmp(tmp_dirfd, &fd, err);
     if (r < 0) {
         return r;
     }
-    squash_init(&squash, stage->input_fd, STAGE_INPUT_DEVICE_BYTES);
+    squash_init(&squash, fd, STAGE_INPUT_DEVICE_BYTES);
     r = add_all(&work, spec, stage, err);
     if (r == 0) {
         r = squash_finish(&squash, err);
@@ -321,11 +322,12 @@ static int build_input(const struct spec *spec, int tmp_dirfd, struct stage *sta
     if (r < 0) {
         return r;
     }
-    if (ftruncate(stage->input_fd, (off_t)STAGE_INPUT_DEVICE_BYTES) < 0) {
+    if (ftruncate(fd, (off_t)STAGE_INPUT_DEVICE_BYTES) < 0) {
         return err_sys(err, "create the input disk");
     }
     stage->input_bytes = work.total;
-    return 0;
+    /* The monitor gets a descriptor that cannot write. */
+    return fd_reopen(fd, O_RDONLY, &stage->input_fd, err);
 }
 
 /* A full disk is neither the caller's nor the program's fault, and where it is full matters. */

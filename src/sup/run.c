@@ -575,8 +575,8 @@ static void inspect(struct run *run)
     if (run->outputs.n_dropped > 0) {
         char note[96];
 
-        (void)snprintf(note, sizeof(note), "%zu entries are no regular files or directories",
-                       run->outputs.n_dropped);
+        (void)snprintf(note, sizeof(note), "%llu entries were refused, see 'dropped'",
+                       (unsigned long long)(run->outputs.n_dropped + run->outputs.n_dropped_more));
         events_add(&run->events, EVENT_OUTPUT_DROPPED, now_since(run), NULL, note);
     }
 }

@@ -217,6 +217,8 @@ static void on_output_end(struct session *s, const struct frame *f, uint64_t now
 static void on_failed(struct session *s, const struct frame *f, uint64_t now_ns)
 {
     struct msg_failed m = {0};
+    char e[128];
+    const char *reason = NULL;
     struct buf text __attribute__((cleanup(buf_fini))) = BUF_INIT(4096);
     struct err bad = ERR_INIT;
 
@@ -224,15 +226,21 @@ static void on_failed(struct session *s, const struct frame *f, uint64_t now_ns)
         decide(s, EVENT_PROTOCOL, now_ns, bad.msg);
         return;
     }
-    (void)!buf_printf(&text, "agent, ");
-    (void)!str_escape(&text, m.phase, strlen(m.phase), false);
-    (void)!buf_printf(&text, ": ");
+    reason = strerror_r(m.errnum < 4096 ? (int)m.errnum : 0, e, sizeof(e));
     (void)!str_escape(&text, m.text, strlen(m.text), false);
-    if (m.errnum > 0 && m.errnum < 4096) {
-        char e[128];
-
-        (void)!buf_printf(&text, ": %s", strerror_r((int)m.errnum, e, sizeof(e)));
+    if (m.errnum > 0 && m.errnum < 4096 && strstr(m.text, reason) == NULL) {
+        (void)!buf_printf(&text, ": %s", reason);
     }
+    if (s->state == SESSION_START && strcmp(m.phase, "exec") == 0) {
+        /* The agent did its part: what the caller wants to run is not in the image. */
+        (void)!buf_printf(&text, "; the command must be an executable of the image");
+        events_add(s->events, EVENT_REJECTED, now_ns, "command", (const char *)text.data);
+        s->ended = true;
+        return;
+    }
+    (void)!buf_printf(&text, " (the guest's agent, phase '");
+    (void)!str_escape(&text, m.phase, strlen(m.phase), false);
+    (void)!buf_printf(&text, "')");
     decide(s, EVENT_AGENT_FAILED, now_ns, (const char *)text.data);
 }
 

@@ -62,6 +62,14 @@ int fd_open_tmp(int dirfd, int *ret_fd, struct err *err)
     return 0;
 }
 
+int fd_reopen(int fd, int flags, int *ret_fd, struct err *err)
+{
+    char path[40];
+
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return fd_open(AT_FDCWD, path, flags, 0, ret_fd, err);
+}
+
 int fd_read_full(int fd, void *data, size_t len, size_t *ret_len, struct err *err)
 {
     size_t done = 0;

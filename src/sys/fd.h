@@ -25,6 +25,9 @@ must_use int fd_open(int dirfd, const char *path, int flags, mode_t mode, int *r
 /* An unnamed file in directory dirfd (O_TMPFILE, mode 0600), read-write. */
 must_use int fd_open_tmp(int dirfd, int *ret_fd, struct err *err) nonnull_all;
 
+/* The same file opened anew with other flags (O_RDONLY after writing), also an unnamed one. */
+must_use int fd_reopen(int fd, int flags, int *ret_fd, struct err *err) nonnull_all;
+
 /* Reads until len bytes or end of file; short count only at end of file. EINTR is handled. */
 must_use int fd_read_full(int fd, void *data, size_t len, size_t *ret_len,
                           struct err *err) nonnull_all;
