@@ -22,7 +22,8 @@
 #include "sys/fd.h"
 #include "sys/proc.h"
 
-#define OLD_DAYS 30u
+#define OLD_DAYS        30
+#define SECONDS_PER_DAY 86400L
 
 void doctor_add(struct doctor_report *rep, const char *id, enum doctor_state state, const char *fix,
                 const char *fmt, ...)
@@ -209,52 +210,48 @@ static void v2_controllers(const struct doctor_cgroups *cg, struct buf *buf, cha
     }
 }
 
+/* One line about a hierarchy that has what airlock wants, if only we may use it. */
+static void add_cgroups(struct doctor_report *rep, const char *version, const char *controllers,
+                        const char *dir)
+{
+    bool writable = access(dir, W_OK) == 0;
+
+    doctor_add(rep, "cgroups", writable ? DOCTOR_OK : DOCTOR_WARN,
+               writable ? NULL
+                        : "run as root, or get a group of your own: systemd-run --user --scope -p "
+                          "Delegate=yes airlock ...",
+               "%s at %s (controllers: %s), %s", version, dir, controllers,
+               writable ? "ours to use" : "but we may not write there");
+}
+
 static void look_at_cgroups(struct doctor_report *rep)
 {
-    static const char user_fix[] =
-        "run as root, or get a group of your own: systemd-run --user --scope -p Delegate=yes "
-        "airlock ...";
     auto_buf struct buf mounts = BUF_INIT(4 * MIB);
     auto_buf struct buf own = BUF_INIT(64 * KIB);
     auto_buf struct buf v2 = BUF_INIT(4096);
     const char *mounts_text = doctor_read("/proc/self/mountinfo", &mounts);
     struct doctor_cgroups cg = {0};
     char dir[2 * DOCTOR_PATH_MAX] = "";
-    char v1_dir[2 * DOCTOR_PATH_MAX] = "";
     const char *list = "";
 
     doctor_parse_cgroups(mounts_text, doctor_read("/proc/self/cgroup", &own), &cg);
-    if (cg.v2_mount[0] == '\0' && cg.v1_controllers[0] == '\0') {
-        doctor_add(rep, "cgroups", DOCTOR_WARN,
-                   "mount them: mount -t cgroup2 cgroup2 /sys/fs/cgroup", "none are mounted");
-        return;
-    }
     if (cg.v2_mount[0] != '\0') {
-        bool writable = false;
-
         v2_controllers(&cg, &v2, dir, sizeof(dir));
-        list = v2.len > 0 ? (const char *)v2.data : "none";
-        writable = access(dir, W_OK) == 0;
-        if (doctor_has_word(list, "memory") && doctor_has_word(list, "pids")) {
-            doctor_add(rep, "cgroups", writable ? DOCTOR_OK : DOCTOR_WARN,
-                       writable ? NULL : user_fix, "v2 at %s (controllers: %s), %s", dir, list,
-                       writable ? "ours to use" : "but we may not write there");
-            return;
-        }
+        list = v2.len > 0 ? (const char *)v2.data : "";
     }
-    (void)snprintf(v1_dir, sizeof(v1_dir), "%s%s", cg.v1_memory_mount,
-                   strcmp(cg.v1_memory_own, "/") == 0 ? "" : cg.v1_memory_own);
-    if (cg.v1_memory_mount[0] != '\0') {
-        bool writable = access(v1_dir, W_OK) == 0;
-
-        doctor_add(rep, "cgroups", writable ? DOCTOR_OK : DOCTOR_WARN, writable ? NULL : user_fix,
-                   "v1 (controllers: %s), memory at %s, %s%s%s", cg.v1_controllers, v1_dir,
-                   writable ? "ours to use" : "but we may not write there",
-                   dir[0] != '\0' ? "; v2 beside it at " : "", dir);
-        return;
+    if (doctor_has_word(list, "memory") && doctor_has_word(list, "pids")) {
+        add_cgroups(rep, "v2", list, dir);
+    } else if (cg.v1_memory_mount[0] != '\0') {
+        (void)snprintf(dir, sizeof(dir), "%s%s", cg.v1_memory_mount,
+                       strcmp(cg.v1_memory_own, "/") == 0 ? "" : cg.v1_memory_own);
+        add_cgroups(rep, cg.v2_mount[0] != '\0' ? "v1, with v2 beside it," : "v1",
+                    cg.v1_controllers, dir);
+    } else {
+        doctor_add(rep, "cgroups", DOCTOR_WARN,
+                   "mount v2 (mount -t cgroup2 cgroup2 /sys/fs/cgroup), or as a user get a group "
+                   "with the controllers: systemd-run --user --scope -p Delegate=yes airlock ...",
+                   "no memory controller for us%s%s", dir[0] != '\0' ? " at " : "", dir);
     }
-    doctor_add(rep, "cgroups", DOCTOR_WARN, user_fix,
-               "no memory controller for us: v2 at %s has: %s", dir, list);
 }
 
 /* The errno of unshare(CLONE_NEWUSER) in a child, 0 if it worked. */
@@ -302,7 +299,7 @@ static int64_t age_days(int dirfd, const char *name)
     if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         return -1;
     }
-    return st.st_mtime < time(NULL) ? (time(NULL) - st.st_mtime) / (24 * 3600) : 0;
+    return st.st_mtime < time(NULL) ? (time(NULL) - st.st_mtime) / SECONDS_PER_DAY : 0;
 }
 
 static void add_age(struct doctor_report *rep, const char *id, const char *what, int64_t days,
@@ -312,8 +309,10 @@ static void add_age(struct doctor_report *rep, const char *id, const char *what,
         doctor_add(rep, id, DOCTOR_WARN, build, "%s is not built yet", what);
     } else {
         doctor_add(rep, id, days > OLD_DAYS ? DOCTOR_WARN : DOCTOR_OK,
-                   days > OLD_DAYS ? "airlock image update" : NULL, "%s was built %lld day%s ago%s",
-                   what, (long long)days, days == 1 ? "" : "s",
+                   days > OLD_DAYS ? "airlock image outdated tells what is pending, airlock image "
+                                     "update brings it"
+                                   : NULL,
+                   "%s was built %lld day%s ago%s", what, (long long)days, days == 1 ? "" : "s",
                    days > OLD_DAYS ? ", security updates may be missing" : "");
     }
 }

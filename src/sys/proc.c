@@ -105,7 +105,7 @@ _Noreturn static void child(const struct proc_spec *spec, pid_t parent, int repo
         (void)signal(s, SIG_DFL);
     }
     (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
     (void)setsid();
     if (spec->die_with_parent) {
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent) {
@@ -229,40 +229,52 @@ void proc_fini(struct proc *proc)
     fd_close_p(&proc->pidfd);
 }
 
+/* Until there is something to read: 0, or -ETIMEDOUT at the deadline. */
+static int await_input(int fd, uint64_t deadline, struct err *err)
+{
+    for (;;) {
+        uint64_t now = clock_mono_ns();
+        uint64_t left = now < deadline ? (deadline - now) / NS_PER_MS + 1 : 0;
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int ready = poll(&p, 1, left > 60000 ? 60000 : (int)left);
+
+        if (ready > 0) {
+            return 0;
+        }
+        if (ready < 0 && errno != EINTR) {
+            return err_sys(err, "poll");
+        }
+        if (clock_mono_ns() >= deadline) {
+            return err_set(err, ERR_HOST, ETIMEDOUT, "it did not end in time");
+        }
+    }
+}
+
 /* Reads what the helper prints until it closes its end or the time is over. */
 static int drain(int fd, uint64_t deadline, struct buf *out, struct err *err)
 {
     char chunk[4096];
 
     for (;;) {
-        uint64_t now = clock_mono_ns();
-        struct pollfd p = {.fd = fd, .events = POLLIN};
-        uint64_t left = now < deadline ? (deadline - now) / NS_PER_MS + 1 : 0;
-        int ready = poll(&p, 1, left > 60000 ? 60000 : (int)left);
+        size_t room = out->max - out->len;
         ssize_t n = 0;
+        int r = await_input(fd, deadline, err);
 
-        if (ready < 0 && errno != EINTR) {
-            return err_sys(err, "poll");
-        }
-        if (ready <= 0) {
-            if (clock_mono_ns() >= deadline) {
-                return err_set(err, ERR_HOST, ETIMEDOUT, "it did not end in time");
-            }
-            continue;
+        if (r < 0) {
+            return r;
         }
         n = read(fd, chunk, sizeof(chunk));
-        if (n < 0 && errno != EINTR) {
-            return err_sys(err, "read");
-        }
         if (n == 0) {
             return 0;
         }
-        if (n > 0) {
-            size_t room = out->max - out->len;
-
-            if (buf_put(out, chunk, (size_t)n < room ? (size_t)n : room) < 0) {
-                return err_set(err, ERR_HOST, ENOMEM, "out of memory");
-            }
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return err_sys(err, "read");
+        }
+        if (buf_put(out, chunk, (size_t)n < room ? (size_t)n : room) < 0) {
+            return err_set(err, ERR_HOST, ENOMEM, "out of memory");
         }
     }
 }
