@@ -424,11 +424,11 @@ int image_build_locked(const struct store *store, const struct build_request *re
     auto_image_manifest struct image_manifest m = {0};
     int r = check_request(req, &base, err);
 
-    if (r != 0) {
+    if (r != 0 || base == NULL) {
         return r;
     }
     r = image_base_packages(base, req->packages, &names, err);
-    if (r != 0) {
+    if (r != 0 || names == NULL) {
         return r;
     }
     r = describe(req, base, &m, err);

@@ -141,7 +141,7 @@ int kernel_build_locked(const struct store *store, uint64_t max_age_s,
     if (r == 0) {
         r = kernel_candidate(&apt, &set, err);
     }
-    if (r < 0) {
+    if (r != 0 || set.v == NULL) {
         return r;
     }
     build_step(progress, "kernel: downloading Debian's linux-image-cloud-amd64");

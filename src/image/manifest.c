@@ -250,7 +250,7 @@ static int get_packages(json_t *json, struct package_set *set, struct err *err)
         struct package p = {0};
         int r = get_package(json_array_get(json, i), &p, err);
 
-        if (r == 0) {
+        if (r == 0 && p.name != NULL) {
             r = package_set_add(set, &p, err);
         }
         package_fini(&p);

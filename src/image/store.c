@@ -125,7 +125,7 @@ int store_open(const char *path, struct store *ret, struct err *err)
 
     if (path == NULL) {
         r = default_path(&fallback, err);
-        if (r < 0) {
+        if (r != 0 || fallback == NULL) {
             return r;
         }
         path = fallback;
@@ -480,7 +480,7 @@ int store_list(const struct store *store, char ***ret, struct err *err)
     if (r == 0) {
         r = list_dir(images, ".json", &all, err);
     }
-    if (r < 0) {
+    if (r != 0 || all == NULL) {
         return r;
     }
     for (size_t i = 0; all[i] != NULL; i++) {
@@ -559,7 +559,7 @@ int store_collect(const struct store *store, struct err *err)
     if (r == 0) {
         r = list_dir(dir, "", &objects, err);
     }
-    for (size_t i = 0; r == 0 && objects[i] != NULL; i++) {
+    for (size_t i = 0; r == 0 && objects != NULL && objects[i] != NULL; i++) {
         bool used = false;
 
         for (size_t k = 0; k < refs.n && !used; k++) {
