@@ -66,7 +66,7 @@ static json_t *digest_text(const struct digest *d)
 /* A name from the guest: as it is if it is UTF-8, else escaped, with the exact bytes beside it. */
 static void set_name(struct builder *b, json_t *object, const uint8_t *name, size_t len)
 {
-    struct buf shown __attribute__((cleanup(buf_fini))) = BUF_INIT(8 * len + 1);
+    auto_buf struct buf shown = BUF_INIT(8 * len + 1);
 
     if (str_is_utf8(name, len)) {
         set(b, object, "name", json_stringn((const char *)name, len));
@@ -473,7 +473,7 @@ static void head(struct builder *b, json_t *root, const struct verdict *v, const
 
 int result_json(const struct result *r, struct buf *out)
 {
-    struct buf msg __attribute__((cleanup(buf_fini))) = BUF_INIT(2048);
+    auto_buf struct buf msg = BUF_INIT(2048);
     struct builder builder = {0};
     struct builder *b = &builder;
     struct verdict v = verdict_decide(r->events);

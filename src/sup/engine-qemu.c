@@ -192,7 +192,7 @@ static int tcg_start(const struct machine_config *config, struct machine *ret, s
 /* "QEMU emulator version 7.2.22 (Debian ...)" without the copyright lines. */
 static int qemu_version(char *text, size_t size, struct err *err)
 {
-    struct buf out __attribute__((cleanup(buf_fini))) = BUF_INIT(4096);
+    auto_buf struct buf out = BUF_INIT(4096);
     char path[PROC_PATH_MAX];
     const char *const argv[] = {path, "--version", NULL};
     int r = proc_find(QEMU_NAME, QEMU_PACKAGE, path, err);

@@ -135,7 +135,7 @@ static int probe_loop(struct probe *p, struct err *err)
 
 static void explain(const struct probe *p, struct engine_probe *ret)
 {
-    struct buf shown __attribute__((cleanup(buf_fini))) = BUF_INIT(4 * PROBE_CONSOLE_MAX + 1);
+    auto_buf struct buf shown = BUF_INIT(4 * PROBE_CONSOLE_MAX + 1);
     const char *text = p->console.data != NULL ? (const char *)p->console.data : "";
 
     if (said(p, "KVM internal error")) {

@@ -40,7 +40,7 @@ uint64_t host_tsc_khz(struct host_tsc since)
 /* The number of kB behind "key:" in a file of /proc. */
 static int proc_kb(const char *path, const char *key, uint64_t *ret_bytes, struct err *err)
 {
-    struct buf text __attribute__((cleanup(buf_fini))) = BUF_INIT(65536);
+    auto_buf struct buf text = BUF_INIT(65536);
     auto_fd int fd = -1;
     char number[24];
     const char *at = NULL;

@@ -30,6 +30,7 @@
 #include "sys/fd.h"
 
 #define CONSOLE_KEEP 4096
+#define SHOWN_MAX    ((size_t)4 * ERR_MSG_MAX) /* any of our texts, every byte escaped */
 
 struct run {
     const struct spec *spec;
@@ -79,20 +80,18 @@ static void decide(struct run *run, enum event_kind kind, const char *reason, co
 /* A failure of staging or starting: what the caller can mend, what the host lacks, our fault. */
 static void decide_by_err(struct run *run, const struct err *err, const char *reason)
 {
-    struct buf text __attribute__((cleanup(buf_fini))) = BUF_INIT(4 * ERR_MSG_MAX);
+    auto_buf struct buf text = BUF_INIT(SHOWN_MAX);
     bool room = err->errnum == ENOSPC || err->errnum == EDQUOT || err->errnum == ENOMEM ||
                 err->errnum == EAGAIN || err->errnum == EMFILE || err->errnum == ENFILE;
 
     (void)!str_escape(&text, err->msg, strlen(err->msg), false);
-    if (err->class == ERR_USAGE) {
+    if (err->class == ERR_USAGE || (err->class == ERR_LIMIT && !room)) {
         decide(run, EVENT_REJECTED, reason, (const char *)text.data);
     } else if (room) {
         bool disk = err->errnum == ENOSPC || err->errnum == EDQUOT;
 
         decide(run, EVENT_CAPACITY, disk ? "disk" : "memory", (const char *)text.data);
 
-    } else if (err->class == ERR_LIMIT) {
-        decide(run, EVENT_REJECTED, reason, (const char *)text.data);
     } else {
         decide(run, EVENT_HOST_FAULT, reason, (const char *)text.data);
     }
@@ -284,7 +283,7 @@ static void read_console(struct run *run)
 /* The last line on the console, made harmless: the best hint at why a monitor or kernel died. */
 static void console_hint(struct run *run, const char *what, char *text, size_t size)
 {
-    struct buf shown __attribute__((cleanup(buf_fini))) = BUF_INIT(4 * 200 + 1);
+    auto_buf struct buf shown = BUF_INIT(SHOWN_MAX);
     size_t end = run->console_len;
     size_t start = 0;
 
@@ -505,7 +504,7 @@ static size_t line_len(const char *s)
 
 static void note_panic(struct run *run)
 {
-    struct buf shown __attribute__((cleanup(buf_fini))) = BUF_INIT(4 * 200 + 1);
+    auto_buf struct buf shown = BUF_INIT(SHOWN_MAX);
     const char *at = strstr(run->console, "Kernel panic");
 
     if (at != NULL && str_escape(&shown, at, line_len(at), false) == 0) {
@@ -551,7 +550,7 @@ static void kill_machine(struct run *run)
 static void inspect(struct run *run)
 {
     struct err err = ERR_INIT;
-    struct buf text __attribute__((cleanup(buf_fini))) = BUF_INIT(4 * ERR_MSG_MAX);
+    auto_buf struct buf text = BUF_INIT(SHOWN_MAX);
 
     if (!run->events.has_exit || run->session.state != SESSION_DONE) {
         return;
@@ -626,7 +625,7 @@ static void prove_cleanup(struct run *run)
 
 static int answer(struct run *run)
 {
-    struct buf json __attribute__((cleanup(buf_fini))) = BUF_INIT(RESULT_JSON_MAX);
+    auto_buf struct buf json = BUF_INIT(RESULT_JSON_MAX);
     struct session *s = &run->session;
     int r = 0;
 

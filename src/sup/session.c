@@ -16,7 +16,7 @@
 #define SESSION_READ_TURN (4 * MIB)
 
 /* Frames waiting to be written: one JOB, or stdin in pieces. */
-#define SESSION_OUT_MAX (FRAME_JOB_MAX + 4 * (FRAME_DATA_MAX + FRAME_HEADER_SIZE))
+#define SESSION_OUT_MAX ((size_t)FRAME_JOB_MAX + (size_t)4 * (FRAME_DATA_MAX + FRAME_HEADER_SIZE))
 
 const char *session_phase(enum session_state state)
 {
@@ -90,7 +90,7 @@ static int send_frame(struct session *s, enum frame_type type, const void *data,
 
 static int on_ready(struct session *s, const struct frame *f, uint64_t now_ns, struct err *err)
 {
-    struct buf job __attribute__((cleanup(buf_fini))) = BUF_INIT(FRAME_JOB_MAX);
+    auto_buf struct buf job = BUF_INIT(FRAME_JOB_MAX);
     struct err bad = ERR_INIT;
     int r = 0;
 
@@ -182,7 +182,7 @@ static int on_output(struct session *s, const struct frame *f, uint64_t now_ns, 
 static void on_output_end(struct session *s, const struct frame *f, uint64_t now_ns)
 {
     struct msg_output_end end = {0};
-    struct buf shown __attribute__((cleanup(buf_fini))) = BUF_INIT(EVENT_DETAIL_MAX);
+    auto_buf struct buf shown = BUF_INIT(EVENT_DETAIL_MAX);
     struct err bad = ERR_INIT;
 
     if (msg_output_end_decode(f->data, f->len, &end, &bad) < 0) {
@@ -219,7 +219,7 @@ static void on_failed(struct session *s, const struct frame *f, uint64_t now_ns)
     struct msg_failed m = {0};
     char e[128];
     const char *reason = NULL;
-    struct buf text __attribute__((cleanup(buf_fini))) = BUF_INIT(4096);
+    auto_buf struct buf text = BUF_INIT(4096);
     struct err bad = ERR_INIT;
 
     if (msg_failed_decode(f->data, f->len, &m, &bad) < 0) {

@@ -50,21 +50,21 @@ struct session {
     struct events *events;
     struct session_sink sink;
     struct frame_decoder dec;
-    uint32_t next_seq; /* of what we send */
-    struct buf out;    /* frames not yet written */
+    struct buf out; /* frames not yet written */
     /* stdin: a regular or unnamed file, or -1 for none */
-    int stdin_fd;
     uint64_t stdin_at, stdin_size, stdin_credit;
-    bool stdin_done;
     struct session_stream streams[2]; /* stdout, stderr */
-    char tail[SESSION_TAIL + 1];      /* last bytes of stderr */
-    size_t tail_len;
-    int output_fd; /* borrowed: unnamed file for the output stream */
     uint64_t output_bytes, output_max;
-    struct msg_ready ready;
     uint64_t ready_ns, started_ns, exited_ns, collected_ns; /* host, since submission */
-    bool ended;  /* a deciding event was recorded or the channel is closed: no more frames count */
+    struct msg_ready ready;
+    size_t tail_len;
+    char tail[SESSION_TAIL + 1]; /* last bytes of stderr */
+    bool stdin_done;
+    bool ended;  /* a deciding event was recorded: no more frames count */
     bool closed; /* end of file on the channel */
+    int stdin_fd;
+    int output_fd;     /* borrowed: unnamed file for the output stream */
+    uint32_t next_seq; /* of what we send */
 };
 
 /* Borrows everything but its own buffers. output_fd and stdin_fd outlive the session. */

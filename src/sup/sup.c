@@ -69,19 +69,15 @@ _Noreturn static void supervisor(const struct spec *spec, const struct store *st
                                  uint64_t submitted_ns, bool streaming)
 {
     const int keep[] = {fd, store->dirfd, store->tmpfd, spec->stdin_fd};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct client client;
-    sigset_t none;
     int r = 0;
 
     (void)setsid();
     (void)prctl(PR_SET_NAME, "airlock-sup");
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    for (int s = 1; s < NSIG; s++) {
-        (void)signal(s, SIG_DFL);
-    }
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    proc_reset_signals();
+    (void)sigaction(SIGPIPE, &ignore, NULL);
     keep_only(keep, ARRAY_LEN(keep));
     if (spec->stdin_fd != 0) {
         detach_stdio();

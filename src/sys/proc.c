@@ -95,17 +95,24 @@ _Noreturn static void child_failed(int report, int e)
     _exit(127);
 }
 
-_Noreturn static void child(const struct proc_spec *spec, pid_t parent, int report)
+void proc_reset_signals(void)
 {
-    static const char *const no_env[] = {NULL};
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
     sigset_t none;
-    int high = -1;
 
     for (int s = 1; s < NSIG; s++) {
-        (void)signal(s, SIG_DFL);
+        (void)sigaction(s, &dfl, NULL); /* SIGKILL, SIGSTOP and the C library's own refuse */
     }
     (void)sigemptyset(&none);
     (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
+}
+
+_Noreturn static void child(const struct proc_spec *spec, pid_t parent, int report)
+{
+    static const char *const no_env[] = {NULL};
+    int high = -1;
+
+    proc_reset_signals();
     (void)setsid();
     if (spec->die_with_parent) {
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent) {

@@ -52,6 +52,9 @@ struct proc_end {
 must_use int proc_spawn(const struct proc_spec *spec, struct proc *ret,
                         struct err *err) nonnull_all;
 
+/* Every signal to its default action and none blocked, for a process that begins anew. */
+void proc_reset_signals(void);
+
 /* SIGKILL through the pidfd; nothing if it already ended or proc is empty. */
 void proc_kill(struct proc *proc) nonnull_all;
 
