@@ -207,7 +207,8 @@ static int unpack(const struct builder *b, const struct package_set *set, const 
             .argv =
                 (const char *const[]){
                     "mmdebstrap", "--mode=chrootless", "--variant=extract", "--format=directory",
-                    "--skip=update,essential/unlink,output/dev", "--quiet", "--architectures=amd64",
+                    "--skip=update,check/signed-by,essential/unlink,output/dev", "--quiet",
+                    "--architectures=amd64",
                     "--keyring=/usr/share/keyrings/debian-archive-keyring.gpg",
                     "--aptopt=APT::Install-Recommends \"false\"",
                     "--aptopt=Acquire::Languages \"none\"", "--aptopt=APT::Sandbox::User \"\"",

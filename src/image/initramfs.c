@@ -16,7 +16,7 @@ extern const unsigned char guest_init_end[];
 static void guest_agent(const void **data, size_t *len)
 {
     *data = guest_init_start;
-    *len = (size_t)(guest_init_end - guest_init_start);
+    *len = (size_t)((uintptr_t)guest_init_end - (uintptr_t)guest_init_start);
 }
 
 int initramfs_agent_digest(struct digest *ret, struct err *err)

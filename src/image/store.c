@@ -549,7 +549,7 @@ int store_collect(const struct store *store, struct err *err)
     struct err damaged = ERR_INIT;
     int r = store_list(store, &names, err);
 
-    if (r < 0) {
+    if (r != 0 || names == NULL) {
         return r;
     }
     if (collect_refs(store, names, &refs, &damaged) < 0) {
