@@ -68,7 +68,9 @@ static void start(struct agent *a, const struct frame *frame)
         agent_fail(a, "pipe", &err);
         return;
     }
-    if (oom_log_open(&a->oom, &err) < 0 || child_start(&a->job, a->io.child, &a->child, &err) < 0) {
+    if (oom_log_open(&a->oom, &err) < 0 ||
+        pressure_open(&a->pressure, a->job.memory_bytes, &err) < 0 ||
+        child_start(&a->job, a->io.child, &a->child, &err) < 0) {
         agent_fail(a, "start", &err);
         return;
     }
@@ -153,6 +155,7 @@ static bool read_channel(struct agent *a)
 static void begin_kill(struct agent *a)
 {
     kill_all(a);
+    pressure_close(&a->pressure);
     input_close(&a->io.in);
     a->kill_deadline_ns = clock_mono_ns() + KILL_TIMEOUT_NS;
     a->state = AGENT_KILLING;
@@ -353,6 +356,7 @@ enum {
     P_REPORT,
     P_EXEC,
     P_REAPER,
+    P_PRESSURE,
     P_COUNT
 };
 
@@ -370,7 +374,17 @@ static void fill_polls(const struct agent *a, struct pollfd p[P_COUNT])
     p[P_IN] = (struct pollfd){.fd = a->io.in.fd, .events = a->io.in.buf.len > 0 ? POLLOUT : 0};
     p[P_REPORT] = (struct pollfd){.fd = is_live(a) ? a->child.report_fd : -1, .events = POLLIN};
     p[P_EXEC] = (struct pollfd){.fd = a->child.exec_fd, .events = POLLIN};
+    p[P_PRESSURE] = (struct pollfd){.fd = is_live(a) ? a->pressure.fd : -1, .events = POLLPRI};
     p[P_REAPER] = (struct pollfd){.fd = a->child.pidfd, .events = POLLIN};
+}
+
+static void on_pressure(struct agent *a)
+{
+    struct err err = ERR_INIT;
+
+    if (pressure_event(&a->pressure, &err) < 0) {
+        agent_fail(a, "memory", &err);
+    }
 }
 
 static void on_polls(struct agent *a, const struct pollfd p[P_COUNT])
@@ -381,6 +395,9 @@ static void on_polls(struct agent *a, const struct pollfd p[P_COUNT])
         input_close(&a->io.in); /* the program closed its end */
     } else if (p[P_IN].revents != 0 && input_write(&a->io.in, &a->ch, &err) < 0) {
         agent_fail(a, "stdin", &err);
+    }
+    if ((p[P_PRESSURE].revents & POLLPRI) != 0) {
+        on_pressure(a);
     }
     if (p[P_OUT].revents != 0 && a->io.out.fd >= 0) {
         forward(a, &a->io.out);

@@ -15,6 +15,7 @@
 #include "guest/channel.h"
 #include "guest/child.h"
 #include "guest/oom.h"
+#include "guest/pressure.h"
 #include "guest/streams.h"
 #include "proto/msg.h"
 
@@ -36,6 +37,7 @@ struct agent {
     struct streams io;
     struct child child;
     struct oom_log oom;
+    struct pressure pressure;
     pid_t main_pid; /* of the program, in the agent's namespace; 0 before it is known */
     int main_status;
     bool main_ended;

@@ -44,6 +44,26 @@ int cgroup_limit(uint64_t memory_bytes, uint64_t pids, struct err *err)
     return r < 0 ? r : write_u64(PATH_JOB_CGROUP "/pids.max", pids, err);
 }
 
+int cgroup_unevictable(uint64_t *ret, struct err *err)
+{
+    char text[8192];
+    int r = file_read(AT_FDCWD, PATH_JOB_CGROUP "/memory.stat", text, sizeof(text), err);
+
+    if (r < 0) {
+        return r;
+    }
+    *ret = file_key_u64(text, "anon") + file_key_u64(text, "shmem");
+    return 0;
+}
+
+int cgroup_squeeze(uint64_t bytes, uint64_t limit, struct err *err)
+{
+    uint64_t below = bytes > MIB ? bytes - MIB : 0;
+    int r = write_u64(PATH_JOB_CGROUP "/memory.max", below, err);
+
+    return r < 0 ? r : write_u64(PATH_JOB_CGROUP "/memory.max", limit, err);
+}
+
 int cgroup_kill(struct err *err)
 {
     return file_write(AT_FDCWD, PATH_JOB_CGROUP "/cgroup.kill", "1", err);

@@ -6,11 +6,19 @@
 
 #include "proto/msg.h"
 
+#define CGROUP_PRESSURE "/cgroup/job/memory.pressure"
+
 /* Mounts cgroup2, enables memory and pids and creates the job's empty cgroup. */
 must_use int cgroup_boot(struct err *err);
 
 /* Sets the limits. 0 or ERR_HOST. */
 must_use int cgroup_limit(uint64_t memory_bytes, uint64_t pids, struct err *err) nonnull_all;
+
+/* Bytes of it that can't be evicted, there being no swap: anonymous and shared memory. */
+must_use int cgroup_unevictable(uint64_t *ret, struct err *err) nonnull_all;
+
+/* Puts memory.max just below bytes, which makes the kernel's OOM killer act, and back to limit. */
+must_use int cgroup_squeeze(uint64_t bytes, uint64_t limit, struct err *err);
 
 /* SIGKILL to everything in it. Returns without waiting. */
 must_use int cgroup_kill(struct err *err) nonnull_all;

@@ -63,7 +63,8 @@ static int send_ready(struct channel *ch, struct err *err)
 
 int main(void)
 {
-    static struct agent agent = {.io = STREAMS_INIT, .child = CHILD_INIT, .oom = OOM_LOG_INIT};
+    static struct agent agent = {
+        .io = STREAMS_INIT, .child = CHILD_INIT, .oom = OOM_LOG_INIT, .pressure = PRESSURE_INIT};
     struct err err = ERR_INIT;
     int port = -1;
 

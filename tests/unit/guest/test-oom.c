@@ -1,6 +1,7 @@
 #include "guest/exec.h"
 #include "guest/file.h"
 #include "guest/oom.h"
+#include "guest/pressure.h"
 #include "test.h"
 
 static void the_victim_is_taken_from_the_kernels_own_sentence(void **state)
@@ -62,7 +63,22 @@ static void what_is_not_there_is_named(void **state)
     assert_string_equal(err.msg, "execute 'no-such-program': No such file or directory");
 }
 
-TEST_MAIN(T(the_victim_is_taken_from_the_kernels_own_sentence),
+static void only_the_second_stall_in_a_row_with_full_memory_counts(void **state)
+{
+    struct pressure p = {.fd = -1, .limit_bytes = 100 * MIB};
+
+    (void)state;
+    assert_false(pressure_counts(&p, 10 * NS_PER_S, 90 * MIB));
+    assert_true(pressure_counts(&p, 11 * NS_PER_S, 90 * MIB));
+    assert_false(pressure_counts(&p, 12 * NS_PER_S, 90 * MIB)); /* a new row */
+    assert_false(pressure_counts(&p, 13 * NS_PER_S, 50 * MIB)); /* what can be evicted */
+    assert_false(pressure_counts(&p, 14 * NS_PER_S, 90 * MIB));
+    assert_false(pressure_counts(&p, 30 * NS_PER_S, 90 * MIB)); /* too far apart */
+    assert_true(pressure_counts(&p, 31 * NS_PER_S, 90 * MIB));
+}
+
+TEST_MAIN(T(only_the_second_stall_in_a_row_with_full_memory_counts),
+          T(the_victim_is_taken_from_the_kernels_own_sentence),
           T(a_process_name_cannot_pose_as_the_sentence),
           T(keys_are_whole_words_at_the_start_of_a_line),
           T(the_environment_is_searched_by_whole_names), T(what_is_not_there_is_named))

@@ -1,0 +1,34 @@
+/*
+ * pressure.h - ends a job that no longer gets anywhere at its memory limit.
+ *
+ * The file pages of the program's interpreter are charged to the job too, so just below its limit
+ * the kernel evicts and reads the same code pages over and over instead of calling the OOM killer,
+ * for minutes under emulation. When the whole job has stalled on memory for most of two windows in
+ * a row and almost all of its memory is such that can't be evicted, the limit is put below that for
+ * a moment: the kernel then chooses a victim, counts and logs it as it always does.
+ */
+#pragma once
+
+#include "base/base.h"
+#include "base/err.h"
+
+struct pressure {
+    int fd; /* memory.pressure with a trigger (poll for POLLPRI); -1: not offered by the kernel */
+    uint64_t limit_bytes;
+    uint64_t last_ns; /* monotonic, of the last event that counted */
+    bool armed;       /* one event counted; the next one acts */
+};
+
+#define PRESSURE_INIT \
+    {                 \
+        .fd = -1      \
+    }
+
+must_use int pressure_open(struct pressure *p, uint64_t limit_bytes, struct err *err) nonnull_all;
+void pressure_close(struct pressure *p) nonnull_all;
+
+/* After POLLPRI. Blocks until the victim's memory is free, if there is one. */
+must_use int pressure_event(struct pressure *p, struct err *err) nonnull_all;
+
+/* True if an event at now_ns with these bytes that can't be evicted is the one to act on. */
+must_use bool pressure_counts(struct pressure *p, uint64_t now_ns, uint64_t bytes) nonnull_all;
