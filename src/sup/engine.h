@@ -72,7 +72,7 @@ struct engine_probe {
 
 /*
  * which: SPEC_ENGINE_TCG or SPEC_ENGINE_KVM (stock QEMU with accel=kvm boots the same guest).
- * Fails only if the probe could not be made (no kernel built yet, disk): -errno. Takes up to 20 s.
+ * Fails only if the probe could not be made (no kernel built yet, disk): -errno. Takes up to 20 s with KVM, 60 s with TCG.
  */
 must_use int engine_probe(const struct store *store, enum spec_engine which,
                           struct engine_probe *ret, struct err *err) nonnull_all;
