@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "base/str.h"
 
@@ -69,15 +70,29 @@ static bool find_reason(const struct buf *out, char *ret, size_t size)
     return false;
 }
 
-static int explain(const char *name, const struct buf *out, struct err *err)
+/* Tools do not always say so: what is left on the disk counts as well. */
+static bool disk_is_full(const struct buf *out, const char *dir)
 {
+    const char *text = (const char *)out->data;
+    struct statvfs st;
+
+    if (text != NULL && (strstr(text, "No space left on device") != NULL ||
+                         strstr(text, "have enough free space") != NULL)) {
+        return true;
+    }
+    return statvfs(dir, &st) == 0 && st.f_bavail * st.f_frsize < MIB;
+}
+
+static int explain(const struct tool *tool, const struct buf *out, struct err *err)
+{
+    const char *name = tool->argv[0];
     char reason[1600];
     struct err old = *err;
 
-    if (out->data != NULL && strstr((const char *)out->data, "No space left on device") != NULL) {
+    if (old.errnum == ECHILD && disk_is_full(out, tool->tmpdir)) {
         *err = (struct err)ERR_INIT;
         return err_set(err, ERR_LIMIT, ENOSPC,
-                       "%s: the disk is full (No space left on device); free some space or use "
+                       "%s: the disk of the state directory is full; free some space or use "
                        "another --state DIR",
                        name);
     }
@@ -135,5 +150,5 @@ int tool_run(const struct tool *tool, struct buf *out, struct err *err)
         argv[n++] = tool->argv[i];
     }
     r = proc_run(argv, env, tool->timeout_ns != 0 ? tool->timeout_ns : 1800 * NS_PER_S, out, err);
-    return r < 0 ? explain(tool->argv[0], out, err) : 0;
+    return r < 0 ? explain(tool, out, err) : 0;
 }

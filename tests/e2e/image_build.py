@@ -207,19 +207,20 @@ def without_network_the_archive_error_is_named(b):
 
 @case
 def a_full_disk_is_said_so(b):
-    """a full disk is said so and leaves nothing half-made"""
+    """a full disk is said so and leaves nothing half-made, early or late"""
     need_root()
-    state = b.fresh('full')
-    if ctypes.CDLL(None, use_errno=True).mount(b'none', state.encode(), b'tmpfs', 0,
-                                               b'size=150m,mode=0700') != 0:
-        raise Skip('cannot mount a tmpfs here')
-    try:
-        _, err = b.run('build', 'python', state=state, code=1)
-        assert 'disk is full' in err or 'enough free space' in err or 'No space left' in err, err
-        assert b.image('python', state=state) is None
-        assert os.listdir(state + '/objects') == []
-    finally:
-        subprocess.run(['umount', state], check=True)
+    for size in [60, 150, 210]:
+        state = b.fresh(f'full-{size}')
+        if ctypes.CDLL(None, use_errno=True).mount(b'none', state.encode(), b'tmpfs', 0,
+                                                   f'size={size}m,mode=0700'.encode()) != 0:
+            raise Skip('cannot mount a tmpfs here')
+        try:
+            _, err = b.run('build', 'python', state=state, code=1)
+            assert 'disk of the state directory is full' in err, (size, err)
+            assert b.image('python', state=state) is None
+            assert os.listdir(state + '/objects') == []
+        finally:
+            subprocess.run(['umount', state], check=True)
 
 
 @case
