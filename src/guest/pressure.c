@@ -9,7 +9,7 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-#define TRIGGER    "full 500000 1000000" /* usec stalled, of a window of usec */
+#define TRIGGER    "some 250000 1000000" /* usec stalled, of a window of usec */
 #define ROW_NS     (3 * NS_PER_S)        /* events further apart are not in a row */
 #define FULL_SHARE 80                    /* percent of the limit */
 

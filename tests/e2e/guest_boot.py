@@ -516,6 +516,7 @@ def main():
     p.add_argument('--khz', type=int, default=tsc_khz())
     p.add_argument('cases', nargs='*')
     s = p.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     s.tmp = tempfile.mkdtemp(prefix='airlock-guest-')
     cases = [c for c in CASES if not s.cases or c.__name__ in s.cases]
     print(f'1..{len(cases)}', flush=True)
