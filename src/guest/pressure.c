@@ -9,9 +9,14 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-#define TRIGGER    "some 250000 1000000" /* usec stalled, of a window of usec */
-#define ROW_NS     (3 * NS_PER_S)        /* events further apart are not in a row */
-#define FULL_SHARE 80                    /* percent of the limit */
+#define TRIGGER "some 250000 1000000" /* usec stalled, of a window of usec */
+#define ROW_NS  (3 * NS_PER_S)        /* events further apart are not in a row */
+/*
+ * A job is full when what could still be evicted is less than an interpreter needs to run: this
+ * much, or a fifth of a small limit. One that holds less and streams files is left alone.
+ */
+#define ROOM_BYTES (12 * MIB)
+#define ROOM_SHARE 5
 
 int pressure_open(struct pressure *p, uint64_t limit_bytes, struct err *err)
 {
@@ -34,8 +39,10 @@ void pressure_close(struct pressure *p)
 bool pressure_counts(struct pressure *p, uint64_t now_ns, uint64_t bytes)
 {
     bool in_a_row = p->armed && now_ns - p->last_ns <= ROW_NS;
+    uint64_t share = p->limit_bytes / ROOM_SHARE;
+    uint64_t room = share < ROOM_BYTES ? share : ROOM_BYTES;
 
-    p->armed = bytes / FULL_SHARE >= p->limit_bytes / 100;
+    p->armed = bytes + room >= p->limit_bytes;
     p->last_ns = now_ns;
     if (p->armed && in_a_row) {
         p->armed = false;

@@ -4,7 +4,7 @@
  * The file pages of the program's interpreter are charged to the job too, so just below its limit
  * the kernel evicts and reads the same code pages over and over instead of calling the OOM killer,
  * for minutes under emulation. When the job has waited for memory a quarter of the time in two windows
- * in a row, and almost all it holds is memory that can't be evicted, the limit is put below that for a
+ * in a row, and next to nothing it holds could still be evicted, the limit is put below that for a
  * moment: the kernel then chooses a victim, counts and logs it as it always does.
  */
 #pragma once

@@ -36,7 +36,7 @@ enum {
 #define QEMU_KVM_CPU "host"
 
 /* Never depends on the job. loglevel=3 lets a panic through to the console, our evidence. */
-#define KERNEL_ARGS "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t edd=off"
+#define KERNEL_ARGS "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t edd=off mitigations=off"
 
 struct args {
     const char *argv[QEMU_ARGS_MAX];
