@@ -68,7 +68,7 @@ int err_sys_at(struct err *err, const char *file, int line, int errnum, const ch
     return -errnum;
 }
 
-int err_wrap(struct err *err, const char *fmt, ...)
+int err_wrap_text(struct err *err, const char *fmt, ...)
 {
     char inner[sizeof(err->msg)];
     size_t at = 0;

@@ -384,7 +384,7 @@ static void message_of_overflow(const struct result *r, const struct verdict *v,
 
             (void)!buf_printf(out, "%.*s%s", (int)(cut - caps[i].what), caps[i].what,
                               shown_limit(r->spec, caps[i].json, text));
-            if (v->decided_by->detail[0] != '\0') {
+            if (v->decided_by != NULL && v->decided_by->detail[0] != '\0') {
                 (void)!buf_printf(out, " (%s)", v->decided_by->detail);
             }
             (void)!buf_printf(out, "; raise it with %s", caps[i].option);
