@@ -20,7 +20,7 @@ show() { # PROGRAM INPUT OUT
     rm -rf "$3"
     mkdir -p "$3"
     # 10 x slower than native is normal without hardware virtualization: leave time for it.
-    result=$(build/airlock run --json --wall 120s "${state[@]}" --in "$2" --out "$3" "$1") || status=$?
+    result=$(build/airlock run --json --wall 120s --cpu 120s "${state[@]}" --in "$2" --out "$3" "$1") || status=$?
     /usr/bin/python3 examples/show.py "$3" <<<"$result"
     return $status
 }

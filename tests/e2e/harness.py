@@ -165,8 +165,10 @@ class Context:
         line = [str(AIRLOCK), "run", "--state", str(state or STATE)]
         if as_json:
             line.append("--json")
-        if "--wall" not in options:
-            line += ["--wall", "60s"]
+        # The defaults are meant for bare CPUs: emulation takes 10-20 times as long.
+        for name in ("--wall", "--cpu"):
+            if name not in options:
+                line += [name, "60s"]
         line += [str(o) for o in options]
         if isinstance(program, str):
             program = self.write(f"program{self.runs}.{'js' if js else 'py'}", program)
