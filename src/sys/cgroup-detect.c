@@ -375,10 +375,12 @@ static int read_proc(const char *path, struct buf *text, struct err *err)
     if (r == 0) {
         r = fd_read_all(fd, path, text, err);
     }
-    if (r == 0 && text->data == NULL && buf_put(text, "\n", 1) < 0) {
-        r = err_set(err, ERR_HOST, ENOMEM, "out of memory reading '%s'", path);
-    }
     return r;
+}
+
+static const char *text_of(const struct buf *buf)
+{
+    return buf->data != NULL ? (const char *)buf->data : "";
 }
 
 int cgroup_detect(struct cgroup_host *ret, struct err *err)
@@ -401,8 +403,8 @@ int cgroup_detect(struct cgroup_host *ret, struct err *err)
     if (r < 0) {
         return r;
     }
-    cgroup_parse((const char *)mounts.data, self.data != NULL ? (const char *)self.data : "", ret);
-    ret->swap = swaps.data != NULL && cgroup_parse_swaps((const char *)swaps.data);
+    cgroup_parse(text_of(&mounts), text_of(&self), ret);
+    ret->swap = cgroup_parse_swaps(text_of(&swaps));
     cgroup_probe(ret, "", geteuid());
     return 0;
 }
