@@ -128,7 +128,9 @@ int ledger_dir_open(int store_fd, uint64_t timeout_ns, struct ledger_dir *ret, s
                            "lock 'slots/lock' in the state directory (which process holds it: "
                            "fuser, lslocks)");
     }
-    *ret = (struct ledger_dir){STEAL_FD(&dir.fd), STEAL_FD(&dir.lock_fd), dir.tag};
+    ret->tag = dir.tag;
+    ret->fd = STEAL_FD(&dir.fd);
+    ret->lock_fd = STEAL_FD(&dir.lock_fd);
     return 0;
 }
 

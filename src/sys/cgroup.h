@@ -107,13 +107,17 @@ enum cgroup_limit {
 
 /* 0 = not asked for. */
 struct cgroup_limits {
-    uint64_t memory_bytes;   /* all of the group's memory, the kernel's part and page cache too */
-    uint64_t pids;           /* processes and threads */
-    uint64_t cpu_milli;      /* thousandths of one CPU: vCPUs * 1000 + overhead; at least 10 */
-    uint64_t cpu_weight;     /* 1..10000, 100 is what others have (cgroup-v2.rst "Weights") */
-    uint64_t io_weight;      /* the same scale; only BFQ and iocost heed it */
-    uint64_t io_bytes_per_s; /* reads and writes each, on io_device */
-    dev_t io_device;         /* a whole disk: see cgroup_io_device() */
+    uint64_t memory_bytes; /* all of the group's memory, the kernel's part and page cache too */
+    uint64_t pids;         /* processes and threads */
+    uint64_t cpu_milli;    /* thousandths of one CPU: vCPUs * 1000 + overhead; at least 10 */
+    /* Weights: 1..10000, 100 is the default (cgroup-v2.rst "Weights"). They divide among the
+     * machines what `airlock` as a whole gets beside the host's other groups: one such share. */
+    uint64_t cpu_weight;
+    uint64_t io_weight; /* only BFQ and iocost heed it */
+    /* Reads and writes each, on io_device. On v1 direct and synchronous requests only: buffered
+     * writes are written back by the kernel's own threads. */
+    uint64_t io_bytes_per_s;
+    dev_t io_device; /* a whole disk: see cgroup_io_device() */
 };
 
 enum cgroup_enforced {
@@ -200,7 +204,9 @@ struct cgroup_stats {
     uint64_t cpu_ns;            /* user and system, of all that ever ran in it, reaped too */
     uint64_t memory_bytes;      /* now */
     uint64_t memory_peak_bytes; /* ever */
-    uint64_t oom_kills;         /* processes of the group that the kernel killed for memory */
+    /* Processes of the group killed for memory. Compare with 0 only: under v2's oom.group the
+     * kernel counts the first victim twice (seen on 6.1). */
+    uint64_t oom_kills;
     uint64_t pids_peak;
     uint64_t pids_refused; /* forks refused at the limit */
 };
