@@ -173,6 +173,7 @@ int qemu_start(const char *accel, const struct machine_config *c, struct machine
                                        .fds = fds,
                                        .n_fds = n,
                                        .die_with_parent = true,
+                                       .group = c->group,
                                        .fsize_max = c->scratch_bytes,
                                        .nofile = 256},
                    &ret->proc, err);

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "base/err.h"
+
 #include "image/store.h"
 #include "sup/ledger.h"
 #include "sys/cgroup.h"
@@ -25,6 +26,13 @@ struct hold {
 struct hold *hold_new(void);
 void hold_free(struct hold *hold);
 
+static inline void hold_free_p(struct hold **hold)
+{
+    hold_free(*hold);
+}
+
+#define auto_hold on_scope_exit(hold_free_p)
+
 /* Finds the control groups; outside the v2 root moves the calling process into a leaf. */
 must_use int hold_prepare(struct hold *hold, struct err *err) nonnull_all;
 
@@ -32,8 +40,8 @@ must_use int hold_prepare(struct hold *hold, struct err *err) nonnull_all;
  * Removes what crashed supervisors of this state directory left (ERR_HOST if something does not
  * go), then takes a slot: ERR_LIMIT/-EAGAIN if the host is full.
  */
-must_use int hold_take(struct hold *hold, const struct store *store,
-                       const struct ledger_need *need, struct err *err) nonnull_all;
+must_use int hold_take(struct hold *hold, const struct store *store, const struct ledger_need *need,
+                       struct err *err) nonnull_all;
 
 /*
  * Makes the machine's control groups. What the host cannot limit is bounded otherwise: memory by

@@ -23,6 +23,7 @@
 #include "job/result.h"
 #include "job/stage.h"
 #include "sup/engine.h"
+#include "sup/hold.h"
 #include "sup/host.h"
 #include "sup/session.h"
 #include "sup/spool.h"
@@ -36,6 +37,7 @@ struct run {
     const struct spec *spec;
     const struct store *store;
     struct client *client;
+    struct hold *hold; /* slot and control groups */
     uint64_t submitted_ns;
     bool streaming;
     bool over; /* a deciding event other than the program's exit was recorded */
@@ -115,22 +117,42 @@ static int sink(void *ctx, bool is_stderr, const uint8_t *data, size_t len)
 
 /* --- before the machine --- */
 
-static void admit_memory(struct run *run)
+static void make_machine_id(struct run *run)
 {
+    uint8_t id[16];
     struct err err = ERR_INIT;
-    uint64_t available = 0;
-    uint64_t need = run->result.machine_memory_bytes + ENGINE_OVERHEAD_BYTES;
+    auto_fd int fd = -1;
+    size_t got = 0;
 
-    if (host_memory_available(&available, &err) < 0) {
+    if (fd_open(AT_FDCWD, "/dev/urandom", O_RDONLY, 0, &fd, &err) < 0 ||
+        fd_read_full(fd, id, sizeof(id), &got, &err) < 0 || got != sizeof(id)) {
+        decide(run, EVENT_HOST_FAULT, "admit", "no random bytes from /dev/urandom");
+        return;
+    }
+    for (size_t i = 0; i < sizeof(id); i++) {
+        (void)snprintf(run->result.machine_id + 2 * i, 3, "%02x", id[i]);
+    }
+}
+
+/* A place among the host's machines, or capacity_rejected. */
+static void take_slot(struct run *run)
+{
+    const struct spec_limits *l = &run->spec->limits;
+    struct err err = ERR_INIT;
+    struct ledger_need need = {
+        .machine_id = run->result.machine_id,
+        .memory_bytes = run->result.machine_memory_bytes + ENGINE_OVERHEAD_BYTES,
+        .vcpus = l->vcpus,
+    };
+
+    make_machine_id(run);
+    if (run->over) {
+        return;
+    }
+    /* Scratch, inputs, stdin and the output stream are all files below the state directory. */
+    need.disk_bytes = l->disk_bytes + l->input_bytes + l->stdin_bytes + l->output_bytes;
+    if (hold_take(run->hold, run->store, &need, &err) < 0) {
         decide_by_err(run, &err, "admit");
-    } else if (available < need) {
-        char text[200];
-
-        (void)snprintf(text, sizeof(text),
-                       "the machine needs %llu MiB and the host has %llu MiB available; try again "
-                       "later or lower --memory",
-                       (unsigned long long)(need / MIB), (unsigned long long)(available / MIB));
-        decide(run, EVENT_CAPACITY, "memory", text);
     }
 }
 
@@ -166,7 +188,7 @@ static void admit(struct run *run)
     run->result.kernel = run->boot.kernel;
     run->result.initramfs = run->boot.initramfs;
     run->result.root = run->boot.root;
-    admit_memory(run);
+    take_slot(run);
 }
 
 static void stage(struct run *run)
@@ -193,23 +215,6 @@ static void stage(struct run *run)
     run->result.phases.staged = now_since(run);
 }
 
-static void make_machine_id(struct run *run)
-{
-    uint8_t id[16];
-    struct err err = ERR_INIT;
-    auto_fd int fd = -1;
-    size_t got = 0;
-
-    if (fd_open(AT_FDCWD, "/dev/urandom", O_RDONLY, 0, &fd, &err) < 0 ||
-        fd_read_full(fd, id, sizeof(id), &got, &err) < 0 || got != sizeof(id)) {
-        decide(run, EVENT_HOST_FAULT, "boot", "no random bytes from /dev/urandom");
-        return;
-    }
-    for (size_t i = 0; i < sizeof(id); i++) {
-        (void)snprintf(run->result.machine_id + 2 * i, 3, "%02x", id[i]);
-    }
-}
-
 static void start_machine(struct run *run, struct host_tsc tsc)
 {
     struct err err = ERR_INIT;
@@ -223,13 +228,15 @@ static void start_machine(struct run *run, struct host_tsc tsc)
         .root_fd = run->boot.root_fd,
         .input_fd = run->stage.input_fd,
         .scratch_fd = run->stage.scratch_fd,
+        .group = &run->hold->group,
     };
 
-    make_machine_id(run);
-    if (run->over) {
+    phase(run, "boot");
+    if (hold_group(run->hold, run->result.machine_memory_bytes, run->spec->limits.vcpus, &err) <
+        0) {
+        decide_by_err(run, &err, "boot");
         return;
     }
-    phase(run, "boot");
     if (run->engine->start(&config, &run->machine, &err) < 0) {
         decide_by_err(run, &err, err.class == ERR_USAGE ? "engine_unavailable" : "boot");
         return;
@@ -444,6 +451,10 @@ static void monitor_ended(struct run *run)
     if (run->over || run->session.state == SESSION_DONE) {
         return;
     }
+    if (hold_was_oom(run->hold)) {
+        decide(run, EVENT_HOST_OOM, NULL, "the host's kernel killed the machine for memory");
+        return;
+    }
     console_hint(run, "the machine ended by itself", text, sizeof(text));
     decide(run, EVENT_MONITOR_EXIT, session_phase(run->session.state), text);
 }
@@ -615,11 +626,14 @@ static void prove_cleanup(struct run *run)
     bool unnamed = is_unnamed(run->stage.input_fd) && is_unnamed(run->stage.scratch_fd) &&
                    is_unnamed(run->output_fd) && is_unnamed(run->input.fd);
     bool no_children = false;
+    struct err err = ERR_INIT;
+    bool released = hold_release(run->hold, &err) == 0;
 
     /* We are a subreaper: whatever any helper left behind would be our child by now. */
     no_children = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
     r->checks[r->n_checks++] = (struct result_check){"no_processes_left", no_children};
     r->checks[r->n_checks++] = (struct result_check){"files_unnamed", unnamed};
+    r->checks[r->n_checks++] = (struct result_check){"cgroup_and_slot_released", released};
     r->phases.cleaned = now_since(run);
 }
 
@@ -665,8 +679,8 @@ static void run_fini(struct run *run)
     buf_fini(&run->captured[1]);
 }
 
-int run_job(const struct spec *spec, const struct store *store, struct client *client,
-            uint64_t submitted_ns, bool streaming)
+int run_job(const struct spec *spec, const struct store *store, struct hold *hold,
+            struct client *client, uint64_t submitted_ns, bool streaming)
 {
     auto_free struct run *run = calloc(1, sizeof(*run));
     struct host_tsc tsc = host_tsc_now();
@@ -677,6 +691,7 @@ int run_job(const struct spec *spec, const struct store *store, struct client *c
     }
     run->spec = spec;
     run->store = store;
+    run->hold = hold;
     run->client = client;
     run->submitted_ns = submitted_ns;
     run->streaming = streaming;
