@@ -481,7 +481,7 @@ int build_kernel(struct store *store, const struct build_progress *progress, str
     if (r == 0) {
         r = kernel_build_locked(store, LISTS_FRESH_S, progress, err);
     }
-    return r < 0 ? err_wrap(err, "build the guest kernel") : 0;
+    return r < 0 ? err_wrap(err, "build the guest kernel (Debian's linux-image-cloud-amd64)") : 0;
 }
 
 int build_image(struct store *store, const struct build_request *req,

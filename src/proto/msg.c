@@ -100,6 +100,7 @@ int msg_job_encode(const struct msg_job *m, struct buf *out)
     put_u64(&w, m->stderr_bytes);
     put_u64(&w, m->output_bytes);
     put_u64(&w, m->output_files);
+    put_u64(&w, m->inodes);
     put_u32(&w, m->output_depth);
     put_u8(&w, m->has_stdin);
     put_string(&w, m->program, MSG_NAME_MAX);
@@ -356,6 +357,7 @@ int msg_job_decode(const uint8_t *data, size_t len, struct msg_job *ret, struct 
     m.stderr_bytes = get_u64(&rd);
     m.output_bytes = get_u64(&rd);
     m.output_files = get_u64(&rd);
+    m.inodes = get_u64(&rd);
     m.output_depth = get_u32(&rd);
     m.has_stdin = get_bool(&rd);
     get_string(&rd, m.program, sizeof(m.program));

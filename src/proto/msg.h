@@ -29,6 +29,7 @@ struct msg_job {
     uint64_t stderr_bytes;
     uint64_t output_bytes;
     uint64_t output_files;
+    uint64_t inodes; /* free on scratch when the program starts */
     uint32_t output_depth;
     bool has_stdin; /* false: stdin is at end of file at once */
     /* Name of the program file in prog/ of the input image, copied to /work; "" = none. */

@@ -65,6 +65,7 @@ int job_frame_build(const struct spec *spec, bool has_stdin, struct buf *out, st
         .stderr_bytes = spec->limits.stderr_bytes,
         .output_bytes = spec->limits.output_bytes,
         .output_files = spec->limits.output_files,
+        .inodes = spec->limits.inodes,
         .output_depth = (uint32_t)spec->limits.output_depth,
         .has_stdin = has_stdin,
     };

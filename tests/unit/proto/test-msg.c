@@ -23,6 +23,7 @@ static struct msg_job job_ok(void)
         .stderr_bytes = 2 * MIB,
         .output_bytes = 16 * MIB,
         .output_files = 64,
+        .inodes = 77,
         .output_depth = 16,
         .has_stdin = true,
         .program = "main.py",
@@ -64,6 +65,7 @@ static void a_job_survives_the_trip(void **state)
     assert_true(got.realtime_ns == m.realtime_ns && got.memory_bytes == m.memory_bytes);
     assert_true(got.pids == m.pids && got.stdout_bytes == m.stdout_bytes);
     assert_true(got.stderr_bytes == m.stderr_bytes && got.output_bytes == m.output_bytes);
+    assert_true(got.inodes == m.inodes);
     assert_true(got.output_files == m.output_files && got.output_depth == m.output_depth);
     assert_true(got.has_stdin);
     assert_string_equal(got.program, "main.py");
