@@ -16,6 +16,13 @@
 #include "job/spec.h"
 #include "sys/proc.h"
 
+/* Where the monitor process is put before it runs anything; all borrowed. */
+struct machine_cgroup {
+    int dir_fd;           /* directory of a v2 cgroup, or -1 */
+    const int *procs_fds; /* cgroup.procs of v1 cgroups, open for writing */
+    size_t n_procs_fds;
+};
+
 struct machine_config {
     uint64_t vcpus;
     uint64_t memory_bytes;  /* of the machine, not of the job */
@@ -23,6 +30,7 @@ struct machine_config {
     uint64_t scratch_bytes; /* most the monitor process may write to any file */
     /* Borrowed descriptors. Disks may be -1: such a machine only proves that a guest boots. */
     int kernel_fd, initramfs_fd, root_fd, input_fd, scratch_fd;
+    const struct machine_cgroup *cgroup; /* NULL = the supervisor's own */
 };
 
 struct machine {
