@@ -229,6 +229,7 @@ static void start_machine(struct run *run, struct host_tsc tsc)
         .input_fd = run->stage.input_fd,
         .scratch_fd = run->stage.scratch_fd,
         .group = &run->hold->group,
+        .uid = run->hold->slot.uid,
     };
 
     phase(run, "boot");

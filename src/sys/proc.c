@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sys/cgroup.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -118,14 +117,6 @@ _Noreturn static void child(const struct proc_spec *spec, pid_t parent, int repo
     if (spec->die_with_parent) {
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent) {
             _exit(127);
-        }
-    }
-    if (spec->group != NULL) {
-        /* Before any descriptor moves: the group's own are among them. */
-        int r = cgroup_enter(spec->group, false);
-
-        if (r < 0) {
-            child_failed(report, -r);
         }
     }
     high = fcntl(report, F_DUPFD_CLOEXEC, top_target(spec) + 1);

@@ -15,8 +15,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-struct cgroup;
-
 struct proc_fd {
     int fd;     /* caller's descriptor, borrowed */
     int target; /* number in the child */
@@ -28,9 +26,8 @@ struct proc_spec {
     const struct proc_fd *fds;
     size_t n_fds;
     bool die_with_parent;
-    uint64_t fsize_max;         /* RLIMIT_FSIZE in bytes; 0 = leave */
-    uint64_t nofile;            /* RLIMIT_NOFILE; 0 = leave */
-    const struct cgroup *group; /* entered before the exec; NULL = stay in the caller's */
+    uint64_t fsize_max; /* RLIMIT_FSIZE in bytes; 0 = leave */
+    uint64_t nofile;    /* RLIMIT_NOFILE; 0 = leave */
     /* RLIMIT_CORE is always 0. */
 };
 
