@@ -394,6 +394,7 @@ static int take_limits(struct spec *spec, json_t *json, struct err *err)
                              path, (int64_t)v, info->min / unit, info->max / unit);
         }
         spec_limit_put(&spec->limits, info, (uint64_t)v * unit);
+        spec->cpu_given = spec->cpu_given || info->offset == offsetof(struct spec_limits, cpu_ns);
     }
     return 0;
 }

@@ -42,7 +42,7 @@ const struct spec_limit_info spec_limit_infos[] = {
     LIMIT(wall_ns, "wall", "wall_ms", NS, 10 * NS_PER_S, NS_PER_MS, 24 * NS_PER_H,
           "time from the program's start to its end, on the host's clock"),
     LIMIT(cpu_ns, "cpu", "cpu_ms", NS, 5 * NS_PER_S, NS_PER_MS, 192 * NS_PER_H,
-          "CPU time of the whole machine, measured on the host"),
+          "CPU time of the whole machine, measured on the host (default 10s on engine tcg)"),
     LIMIT(memory_bytes, "memory", "memory_bytes", BYTES, 256 * MIB, 32 * MIB, 64 * GIB,
           "memory of the program and all its processes"),
     LIMIT(vcpus, "vcpus", "vcpus", COUNT, 1, 1, 8, "virtual CPUs"),
@@ -198,6 +198,7 @@ int spec_set_limit(struct spec *spec, const struct spec_limit_info *info, const 
         return spec_limit_fail(info, label, shown.s, v == 0 ? "is zero" : "is too small", err);
     }
     spec_limit_put(&spec->limits, info, v);
+    spec->cpu_given = spec->cpu_given || info->offset == offsetof(struct spec_limits, cpu_ns);
     return 0;
 }
 

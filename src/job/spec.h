@@ -94,7 +94,14 @@ struct spec {
     int stdin_fd;  /* -1, or a descriptor to read (owned) */
     char *out_dir; /* host directory for outputs, NULL = drop and list */
     struct spec_limits limits;
+    bool cpu_given; /* limits.cpu_ns is the caller's word, not the default */
 };
+
+/*
+ * The default of --cpu on an emulated engine: 5 s of a bare CPU's work are worth more host time
+ * there, and Node.js alone needs about 4 s to start. A value that the caller gave is kept exactly.
+ */
+#define SPEC_CPU_EMULATED_NS (10 * NS_PER_S)
 
 void spec_init(struct spec *spec) nonnull_all; /* defaults of every limit; stdin_fd -1 */
 void spec_fini(struct spec *spec) nonnull_all;

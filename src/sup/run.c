@@ -34,7 +34,8 @@
 #define SHOWN_MAX    ((size_t)4 * ERR_MSG_MAX) /* any of our texts, every byte escaped */
 
 struct run {
-    const struct spec *spec;
+    struct spec spec_copy;   /* shallow: the caller's, with the engine's own default for --cpu */
+    const struct spec *spec; /* = &spec_copy */
     const struct store *store;
     struct client *client;
     struct hold *hold; /* slot and control groups */
@@ -174,6 +175,9 @@ static void admit(struct run *run)
     }
     run->result.engine = run->engine->name;
     run->result.isolation = run->engine->isolation;
+    if (!run->spec->cpu_given && strcmp(run->engine->isolation, "emulated") == 0) {
+        run->spec_copy.limits.cpu_ns = SPEC_CPU_EMULATED_NS;
+    }
     if (run->engine->version(run->monitor_version, sizeof(run->monitor_version), &err) < 0) {
         decide_by_err(run, &err, "engine_unavailable");
         return;
@@ -690,7 +694,8 @@ int run_job(const struct spec *spec, const struct store *store, struct hold *hol
     if (run == NULL) {
         return -ENOMEM;
     }
-    run->spec = spec;
+    run->spec_copy = *spec;
+    run->spec = &run->spec_copy;
     run->store = store;
     run->hold = hold;
     run->client = client;
@@ -703,7 +708,7 @@ int run_job(const struct spec *spec, const struct store *store, struct hold *hol
     run->machine = (struct machine)MACHINE_INIT;
     run->captured[0] = (struct buf)BUF_INIT(spec->limits.stdout_bytes);
     run->captured[1] = (struct buf)BUF_INIT(spec->limits.stderr_bytes);
-    run->result.spec = spec;
+    run->result.spec = run->spec;
     run->result.events = &run->events;
     run->result.machine_memory_bytes = engine_machine_bytes(spec->limits.memory_bytes);
 
