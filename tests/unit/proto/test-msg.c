@@ -163,7 +163,7 @@ static void a_count_alone_allocates_nothing(void **state)
     struct msg_job m = job_ok();
     struct msg_job got = {0};
     struct err err = ERR_INIT;
-    size_t at = 4 + 64 + 8 + 16 + 6 * 8 + 4 + 1 + 4 + strlen(m.program);
+    size_t at = 4 + 64 + 8 + 16 + 7 * 8 + 4 + 1 + 4 + strlen(m.program);
 
     (void)state;
     assert_int_equal(msg_job_encode(&m, &buf), 0);
