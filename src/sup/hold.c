@@ -149,3 +149,14 @@ int hold_release(struct hold *hold, struct err *err)
     }
     return 0;
 }
+
+int hold_sweep(struct hold *hold, struct err *err)
+{
+    int r = remove_group(&hold->host, hold->slot.group, err);
+
+    if (r < 0) {
+        return r;
+    }
+    ledger_release(&hold->slot);
+    return 0;
+}

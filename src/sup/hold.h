@@ -38,7 +38,7 @@ must_use int hold_prepare(struct hold *hold, struct err *err) nonnull_all;
 
 /*
  * Removes what crashed supervisors of this state directory left (ERR_HOST if something does not
- * go), then takes a slot: ERR_LIMIT/-EAGAIN if the host is full.
+ * go), then takes a slot: ERR_LIMIT as ledger_admit() if the host is full.
  */
 must_use int hold_take(struct hold *hold, const struct store *store, const struct ledger_need *need,
                        struct err *err) nonnull_all;
@@ -59,3 +59,6 @@ must_use bool hold_was_oom(const struct hold *hold) nonnull_all;
  * slot is not given back: it stays out of use until a later start could clean up. Idempotent.
  */
 must_use int hold_release(struct hold *hold, struct err *err) nonnull_all;
+
+/* The same for the reaper of a dead supervisor, which may have made the groups or not. */
+must_use int hold_sweep(struct hold *hold, struct err *err) nonnull_all;

@@ -155,6 +155,7 @@ struct budget {
     const char *unit; /* behind the numbers */
     uint64_t scale;   /* of what is shown */
     uint64_t need, taken, capacity;
+    int errnum; /* when it is over */
 };
 
 static int check_budget(const struct budget *b, uint64_t machines, struct err *err)
@@ -164,7 +165,7 @@ static int check_budget(const struct budget *b, uint64_t machines, struct err *e
     if (b->need <= left) {
         return 0;
     }
-    return err_set(err, ERR_LIMIT, EAGAIN,
+    return err_set(err, ERR_LIMIT, b->errnum,
                    "no room for another machine now: %s: needs %" PRIu64 "%s, %" PRIu64
                    "%s left of %" PRIu64 "%s (machines running: %" PRIu64 "); try again later",
                    b->what, (b->need + b->scale - 1) / b->scale, b->unit, left / b->scale, b->unit,
@@ -175,14 +176,14 @@ static int check_capacity(const struct ledger_need *need, const struct ledger_ca
                           const struct sums *sums, struct err *err)
 {
     const struct budget budgets[] = {
-        {"machines at once", "", 1, 1, sums->machines, c->machines},
-        {"vCPUs", "", 1, need->vcpus, sums->vcpus, c->vcpus},
+        {"machines at once", "", 1, 1, sums->machines, c->machines, EAGAIN},
+        {"vCPUs", "", 1, need->vcpus, sums->vcpus, c->vcpus, EAGAIN},
         {"memory in total", " MiB", MIB, need->memory_bytes, sums->memory,
-         less(c->memory_total_bytes, c->memory_reserve_bytes)},
+         less(c->memory_total_bytes, c->memory_reserve_bytes), ENOMEM},
         {"memory available", " MiB", MIB, need->memory_bytes, sums->untouched,
-         less(c->memory_available_bytes, c->memory_reserve_bytes)},
+         less(c->memory_available_bytes, c->memory_reserve_bytes), ENOMEM},
         {"disk", " MiB", MIB, need->disk_bytes, sums->disk,
-         less(c->disk_free_bytes, c->disk_reserve_bytes)},
+         less(c->disk_free_bytes, c->disk_reserve_bytes), ENOSPC},
     };
 
     if (sums->unreadable[0] != '\0') {
@@ -232,7 +233,7 @@ static int take_number(const struct ledger_dir *dir, const struct ledger_need *n
         (void)unlinkat(dir->fd, name, 0);
     }
     if (r == -ENOSPC || r == -EDQUOT) {
-        return err_set(err, ERR_LIMIT, EAGAIN,
+        return err_set(err, ERR_LIMIT, ENOSPC,
                        "no room for another machine now: the state directory's disk is full");
     }
     if (r < 0) {

@@ -75,7 +75,8 @@ struct ledger_slot {
 
 /*
  * Takes a slot if every live one and this one together fit; creates STATE/slots (0700). The caller
- * owns *ret. ERR_LIMIT/-EAGAIN (verdict `capacity_rejected`) names the resource, the need and what
+ * owns *ret. ERR_LIMIT (verdict `capacity_rejected`): -ENOMEM memory, -ENOSPC disk, -EAGAIN machines,
+ * vCPUs and slots; the text names the resource, the need and what
  * is left; also when the slot file can't be written for want of disk. A live slot whose file can't
  * be read counts as all there is. ERR_USAGE for a bad id, ERR_HOST/-ETIMEDOUT if the lock is not to
  * be had within 5 s, ERR_HOST if the directory is not ours alone to write.

@@ -25,6 +25,7 @@
 #include "sup/engine.h"
 #include "sup/hold.h"
 #include "sup/host.h"
+#include "sup/reaper.h"
 #include "sup/session.h"
 #include "sup/spool.h"
 #include "sys/clock.h"
@@ -49,6 +50,7 @@ struct run {
     struct stage stage;
     struct spool input; /* stdin */
     int output_fd;
+    struct reaper reaper;
     struct machine machine;
     bool machine_made;
     struct session session;
@@ -80,21 +82,35 @@ static void decide(struct run *run, enum event_kind kind, const char *reason, co
     run->over = true;
 }
 
+/* What the host has too little of just now, for a reason; NULL if the errno says nothing of it. */
+static const char *lacking(int errnum)
+{
+    switch (errnum) {
+    case ENOSPC:
+    case EDQUOT:
+        return "disk";
+    case ENOMEM:
+        return "memory";
+    case EAGAIN: /* fork, the ledger */
+    case EMFILE:
+    case ENFILE:
+        return "machines";
+    default:
+        return NULL;
+    }
+}
+
 /* A failure of staging or starting: what the caller can mend, what the host lacks, our fault. */
 static void decide_by_err(struct run *run, const struct err *err, const char *reason)
 {
     auto_buf struct buf text = BUF_INIT(SHOWN_MAX);
-    bool room = err->errnum == ENOSPC || err->errnum == EDQUOT || err->errnum == ENOMEM ||
-                err->errnum == EAGAIN || err->errnum == EMFILE || err->errnum == ENFILE;
+    const char *short_of = lacking(err->errnum);
 
     (void)!str_escape(&text, err->msg, strlen(err->msg), false);
-    if (err->class == ERR_USAGE || (err->class == ERR_LIMIT && !room)) {
+    if (err->class == ERR_USAGE || (err->class == ERR_LIMIT && short_of == NULL)) {
         decide(run, EVENT_REJECTED, reason, (const char *)text.data);
-    } else if (room) {
-        bool disk = err->errnum == ENOSPC || err->errnum == EDQUOT;
-
-        decide(run, EVENT_CAPACITY, disk ? "disk" : "memory", (const char *)text.data);
-
+    } else if (short_of != NULL) {
+        decide(run, EVENT_CAPACITY, short_of, (const char *)text.data);
     } else {
         decide(run, EVENT_HOST_FAULT, reason, (const char *)text.data);
     }
@@ -151,8 +167,11 @@ static void take_slot(struct run *run)
         return;
     }
     /* Scratch, inputs, stdin and the output stream are all files below the state directory. */
-    need.disk_bytes = l->disk_bytes + l->input_bytes + l->stdin_bytes + l->output_bytes;
-    if (hold_take(run->hold, run->store, &need, &err) < 0) {
+    need.disk_bytes = l->disk_bytes + l->output_bytes + l->input_bytes +
+                      (spool_needed(run->spec) ? l->stdin_bytes : 0);
+    if (hold_take(run->hold, run->store, &need, &err) < 0 ||
+        reaper_start(run->hold, run->spec->out_dir, run->result.machine_id, &run->reaper, &err) <
+            0) {
         decide_by_err(run, &err, "admit");
     }
 }
@@ -606,7 +625,8 @@ static void export_outputs(struct run *run)
         return;
     }
     if (run->spec->out_dir != NULL) {
-        if (outputs_export(run->output_fd, &run->outputs, run->spec->out_dir, &err) < 0) {
+        if (outputs_export(run->output_fd, &run->outputs, run->spec->out_dir,
+                           run->result.machine_id, &err) < 0) {
             decide(run, EVENT_HOST_FAULT, "export", err.msg);
             return;
         }
@@ -634,6 +654,9 @@ static void prove_cleanup(struct run *run)
     struct err err = ERR_INIT;
     bool released = hold_release(run->hold, &err) == 0;
 
+    if (released) {
+        reaper_dismiss(&run->reaper); /* else it tries again when we are gone */
+    }
     /* We are a subreaper: whatever any helper left behind would be our child by now. */
     no_children = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
     r->checks[r->n_checks++] = (struct result_check){"no_processes_left", no_children};
@@ -675,6 +698,8 @@ static void run_fini(struct run *run)
         session_fini(&run->session);
     }
     machine_fini(&run->machine);
+    fd_close_p(&run->reaper.fd); /* not dismissed: it cleans up once more */
+    fd_close_p(&run->reaper.proc.pidfd);
     outputs_fini(&run->outputs);
     stage_fini(&run->stage);
     store_boot_fini(&run->boot);
@@ -705,6 +730,7 @@ int run_job(const struct spec *spec, const struct store *store, struct hold *hol
     run->boot = (struct store_boot)STORE_BOOT_INIT;
     run->stage = (struct stage)STAGE_INIT;
     run->input = (struct spool){.fd = -1};
+    run->reaper = (struct reaper)REAPER_INIT;
     run->machine = (struct machine)MACHINE_INIT;
     run->captured[0] = (struct buf)BUF_INIT(spec->limits.stdout_bytes);
     run->captured[1] = (struct buf)BUF_INIT(spec->limits.stderr_bytes);

@@ -42,30 +42,6 @@ static void detach_stdio(void)
     }
 }
 
-/* Closes all but stdio and the descriptors named; order is by the caller. */
-static void keep_only(const int *keep, size_t n)
-{
-    unsigned int from = 3;
-
-    for (;;) {
-        unsigned int next = ~0u;
-
-        for (size_t i = 0; i < n; i++) {
-            if (keep[i] >= 0 && (unsigned int)keep[i] >= from && (unsigned int)keep[i] < next) {
-                next = (unsigned int)keep[i];
-            }
-        }
-        if (next == ~0u) {
-            (void)syscall(SYS_close_range, from, ~0u, 0);
-            return;
-        }
-        if (next > from) {
-            (void)syscall(SYS_close_range, from, next - 1, 0);
-        }
-        from = next + 1;
-    }
-}
-
 _Noreturn static void supervisor(const struct spec *spec, const struct store *store,
                                  struct hold *hold, int fd, uint64_t submitted_ns, bool streaming)
 {
@@ -79,7 +55,7 @@ _Noreturn static void supervisor(const struct spec *spec, const struct store *st
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     proc_reset_signals();
     (void)sigaction(SIGPIPE, &ignore, NULL);
-    keep_only(keep, ARRAY_LEN(keep));
+    fd_keep_only(keep, ARRAY_LEN(keep));
     if (spec->stdin_fd != 0) {
         detach_stdio();
     } else {

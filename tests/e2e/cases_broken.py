@@ -162,7 +162,7 @@ def killed_build(t):
     t.expect(t.run("print(1)\n", state=state), "success")
 
 
-@case("a disk that is full while inputs are staged is told as such", root=True)
+@case("a disk without room for a job is told as such before anything is staged", root=True)
 def disk_full(t):
     place = t.path("small")
     place.mkdir()
@@ -170,4 +170,5 @@ def disk_full(t):
     wrap = within(f"mount -t tmpfs -o size={size} none '{place}'\ncp -a '{STATE}' '{place}/state'")
     data = os.urandom(24 << 20)
     result = t.run(HELLO, state=place / "state", files={"big": data}, wrap=wrap)
-    refused(t, result, "capacity_rejected", "no space")
+    refused(t, result, "capacity_rejected", "disk")
+    t.equal(result.reason, "disk", "reason")
