@@ -1,5 +1,5 @@
 /*
- * How it works: DIR/.airlock-RANDOM/ is filled completely first, by descriptors of our own
+ * How it works: DIR/.airlock-MACHINE/ is filled completely first, by descriptors of our own
  * directories only. Then each entry is renamed to its place in DIR: a directory that is not there
  * yet moves as a whole (its children are then gone from the staging side, which is how they are
  * recognised), one that is there is merged, a file takes a free name or is exchanged with the
@@ -8,10 +8,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,15 +17,16 @@
 #include "job/text.h"
 #include "sys/fd.h"
 
-#define CHUNK_BYTES (256 * KIB)
-#define LEAF_MAX    255u
+#define CHUNK_BYTES     (256 * KIB)
+#define LEAF_MAX        255u
+#define STAGE_NAME_SIZE 64u
 
 struct export
 {
     const char *dir;
     int dir_fd;
     int stage_fd;
-    char stage_name[32];
+    char stage_name[STAGE_NAME_SIZE];
     int stream_fd;
     uint8_t *chunk;
     const struct outputs *outputs;
@@ -264,28 +263,35 @@ static int put_in_place(struct export *x, struct err *err)
     return r;
 }
 
+static void stage_name(char name[STAGE_NAME_SIZE], const char *machine_id)
+{
+    (void)snprintf(name, STAGE_NAME_SIZE, ".airlock-%s", machine_id);
+}
+
+/* A machine's id is used once: a directory of that name is not ours, and not taken. */
 static int make_stage(struct export *x, struct err *err)
 {
-    for (int attempt = 0; attempt < 16; attempt++) {
-        uint64_t id = 0;
-
-        if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id)) {
-            return err_sys(err, "getrandom");
-        }
-        (void)snprintf(x->stage_name, sizeof(x->stage_name), ".airlock-%016" PRIx64, id);
-        if (mkdirat(x->dir_fd, x->stage_name, 0700) == 0) {
-            return fd_open_nolink(x->dir_fd, x->stage_name, O_RDONLY | O_DIRECTORY, 0, &x->stage_fd,
-                                  err);
-        }
-        if (errno != EEXIST) {
-            break;
-        }
+    if (mkdirat(x->dir_fd, x->stage_name, 0700) == 0) {
+        return fd_open_nolink(x->dir_fd, x->stage_name, O_RDONLY | O_DIRECTORY, 0, &x->stage_fd,
+                              err);
     }
     if (errno == ENOSPC || errno == EDQUOT) {
         return err_set(err, ERR_LIMIT, ENOSPC, "no space left in '%s'; choose another --out",
                        text_of_str(x->dir).s);
     }
-    return err_sys(err, "create a directory in '%s'", text_of_str(x->dir).s);
+    return err_sys(err, "create '%s' in '%s'", x->stage_name, text_of_str(x->dir).s);
+}
+
+void outputs_export_sweep(const char *dir, const char *machine_id)
+{
+    struct err ignored = ERR_INIT;
+    char name[STAGE_NAME_SIZE];
+    auto_fd int fd = -1;
+
+    stage_name(name, machine_id);
+    if (fd_open(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0, &fd, &ignored) == 0) {
+        (void)!fd_remove_tree(fd, name, &ignored);
+    }
 }
 
 /* The directory, made if missing; *ret_created tells. */
@@ -317,7 +323,8 @@ static int fill_and_rename(struct export *x, struct err *err)
     return r < 0 ? r : put_in_place(x, err);
 }
 
-int outputs_export(int stream_fd, const struct outputs *o, const char *dir, struct err *err)
+int outputs_export(int stream_fd, const struct outputs *o, const char *dir, const char *machine_id,
+                   struct err *err)
 {
     on_scope_exit(export_fini) struct export x = {
         .dir = dir, .dir_fd = -1, .stage_fd = -1, .stream_fd = stream_fd, .outputs = o};
@@ -325,6 +332,7 @@ int outputs_export(int stream_fd, const struct outputs *o, const char *dir, stru
     bool created = false;
     int r = 0;
 
+    stage_name(x.stage_name, machine_id);
     x.chunk = malloc(CHUNK_BYTES);
     x.flags = calloc(o->n_items + 1, sizeof(*x.flags));
     if (x.chunk == NULL || x.flags == NULL) {

@@ -60,7 +60,10 @@ must_use int outputs_inspect(int fd, uint64_t stream_bytes, const struct spec_li
  * ERR_LIMIT/-ENOSPC if the disk is full.
  */
 must_use int outputs_export(int stream_fd, const struct outputs *o, const char *dir,
-                            struct err *err) nonnull_all;
+                            const char *machine_id, struct err *err) nonnull_all;
+
+/* Removes the hidden directory that an export of this machine left when it was killed. */
+void outputs_export_sweep(const char *dir, const char *machine_id) nonnull_all;
 
 /* Fails early, before anything runs, if dir cannot take outputs (exists as a file, ...). */
 must_use int outputs_check_dir(const char *dir, struct err *err) nonnull_all;

@@ -1,10 +1,14 @@
 /*
  * How it works.  The argument list is made from nothing (-nodefaults -no-user-config): a microvm
  * board without PCI, virtio over MMIO only, no network device, no monitor, no display.  Files come
- * as descriptors: disks through fd sets, kernel and initramfs through /proc/self/fd, the channel as
- * a connected socket.  The console's bytes and QEMU's own complaints share one pipe that the
- * supervisor drains.  RLIMIT_FSIZE bounds what a guest that writes to the raw scratch device can
- * put on the host's disk: past the filesystem's end the kernel ends QEMU with SIGXFSZ.
+ * as descriptors: disks through fd sets, the channel as a connected socket; kernel and initramfs
+ * are read-only files in the jail.  The console's bytes and QEMU's own complaints share one pipe
+ * that the supervisor drains.  RLIMIT_FSIZE bounds what a guest that writes to the raw scratch
+ * device can put on the host's disk: past the filesystem's end its writes fail.
+ *
+ * Under TCG the monitor runs in the jail (jail.h).  Stock QEMU under KVM only ever boots our own
+ * guest, without a job, to find out whether KVM works (engine_probe()): /dev/kvm is often open to
+ * root or a group alone, and that machine runs without a jail and dies with us.
  */
 #include "sup/engine-qemu.h"
 
@@ -16,6 +20,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sup/jail-files.h"
+#include "sup/jail-filter.h"
+#include "sup/jail.h"
 #include "sys/fd.h"
 
 /* Descriptor numbers inside the monitor process. */
@@ -27,6 +34,19 @@ enum {
     FD_INPUT,
     FD_SCRATCH
 };
+
+/* Files inside the jail. */
+#define JAIL_KERNEL    "/kernel"
+#define JAIL_INITRAMFS "/initramfs"
+/* What QEMU looks for by name, measured with strace; the first is a plug-in where it exists. */
+#define QEMU_TCG_MODULE "/usr/lib/x86_64-linux-gnu/qemu/accel-tcg-x86_64.so"
+#define QEMU_FIRMWARE   "/usr/share/qemu/bios-microvm.bin"
+
+#define QEMU_NOFILE 256
+/* 64 of the block layer's pool, vCPUs, the main loop and its helpers. */
+#define QEMU_THREADS_MAX 128
+/* Before anything else of this size: the machine can be lost, the host not. */
+#define QEMU_OOM_SCORE 500
 
 #define QEMU_ARGS_MAX 64
 #define QEMU_TEXT_MAX 512
@@ -110,14 +130,14 @@ static void build_args(struct args *a, const char *path, const char *accel,
     arg2(a, "-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny");
     arg2(a, "-machine",
          "microvm,acpi=on,rtc=on,pit=on,pic=on,isa-serial=on,x-option-roms=off,usb=off,"
-         "graphics=off");
+         "graphics=off,mem-merge=off,dump-guest-core=off");
     /* tb-size: its default grows with guest RAM. */
     arg2(a, "-accel", tcg ? "tcg,tb-size=128" : "kvm");
     arg2(a, "-cpu", tcg ? QEMU_TCG_CPU : QEMU_KVM_CPU);
     argf(a, "-smp", "%llu", (unsigned long long)c->vcpus);
     argf(a, "-m", "%lluM", (unsigned long long)(c->memory_bytes / MIB));
-    arg2(a, "-kernel", "/proc/self/fd/4");
-    arg2(a, "-initrd", "/proc/self/fd/5");
+    arg2(a, "-kernel", tcg ? JAIL_KERNEL : "/proc/self/fd/4");
+    arg2(a, "-initrd", tcg ? JAIL_INITRAMFS : "/proc/self/fd/5");
     argf(a, "-append", KERNEL_ARGS " tsc_early_khz=%llu", (unsigned long long)c->tsc_khz);
     arg2(a, "-global", "virtio-mmio.force-legacy=false");
     disk_args(a, c);
@@ -128,6 +148,78 @@ static void build_args(struct args *a, const char *path, const char *accel,
     arg2(a, "-chardev", "stdio,id=console,signal=off");
     arg2(a, "-serial", "chardev:console");
     a->argv[a->n] = NULL;
+}
+
+static int add_files(struct jail_files *files, const char *path, const struct machine_config *c,
+                     struct err *err)
+{
+    bool module = access(QEMU_TCG_MODULE, F_OK) == 0;
+    int r = jail_files_add_program(files, path, module ? QEMU_TCG_MODULE : NULL, err);
+
+    if (r == 0) {
+        r = jail_files_add(files, JAIL_DATA, QEMU_FIRMWARE, QEMU_FIRMWARE, err);
+    }
+    if (r == 0) {
+        r = jail_files_add(files, JAIL_DEVICE, "/dev/null", "/dev/null", err);
+    }
+    if (r == 0) {
+        r = jail_files_add(files, JAIL_DEVICE, "/dev/urandom", "/dev/urandom", err);
+    }
+    if (r == 0) {
+        r = jail_files_add_fd(files, c->kernel_fd, JAIL_KERNEL, err);
+    }
+    return r < 0 ? r : jail_files_add_fd(files, c->initramfs_fd, JAIL_INITRAMFS, err);
+}
+
+static int spawn_jailed(const struct args *args, const struct machine_config *c,
+                        const struct proc_fd *fds, size_t n_fds, struct proc *ret, struct err *err)
+{
+    auto_jail_files struct jail_files files = JAIL_FILES_INIT;
+    auto_seccomp_filter struct seccomp_filter filter = SECCOMP_FILTER_INIT;
+    int procs_fds[CGROUP_TREES_MAX];
+    struct jail_spec spec = {
+        .argv = args->argv,
+        .fds = fds,
+        .n_fds = n_fds,
+        .uid = c->uid,
+        .gid = c->uid,
+        .nofile_max = QEMU_NOFILE,
+        .fsize_bytes = c->scratch_bytes,
+        .threads_max = QEMU_THREADS_MAX,
+        .oom_score_adj = QEMU_OOM_SCORE,
+        .cgroup_fd = c->group != NULL ? cgroup_clone_fd(c->group) : -1,
+        .procs_fds = procs_fds,
+        .filter = &filter,
+    };
+    int r = add_files(&files, args->argv[0], c, err);
+
+    if (r == 0) {
+        r = jail_filter_qemu_tcg(&filter, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    for (size_t i = 0; c->group != NULL && i < c->group->n_members; i++) {
+        if (!c->group->members[i].v2) {
+            procs_fds[spec.n_procs_fds++] = c->group->members[i].procs_fd;
+        }
+    }
+    spec.binds = files.binds;
+    spec.n_binds = files.n;
+    return jail_spawn(&spec, ret, err);
+}
+
+static int spawn_bare(const struct args *args, const struct machine_config *c,
+                      const struct proc_fd *fds, size_t n_fds, struct proc *ret, struct err *err)
+{
+    const struct proc_spec spec = {.argv = args->argv,
+                                   .fds = fds,
+                                   .n_fds = n_fds,
+                                   .die_with_parent = true,
+                                   .fsize_max = c->scratch_bytes,
+                                   .nofile = QEMU_NOFILE};
+
+    return proc_spawn(&spec, ret, err);
 }
 
 int qemu_start(const char *accel, const struct machine_config *c, struct machine *ret,
@@ -143,6 +235,7 @@ int qemu_start(const char *accel, const struct machine_config *c, struct machine
     auto_fd int console_wr = -1;
     struct proc_fd fds[9];
     size_t n = 0;
+    bool jailed = strcmp(accel, "tcg") == 0;
     int r = proc_find(QEMU_NAME, QEMU_PACKAGE, path, err);
 
     if (r < 0) {
@@ -161,21 +254,18 @@ int qemu_start(const char *accel, const struct machine_config *c, struct machine
     fds[n++] = (struct proc_fd){console_wr, 1};
     fds[n++] = (struct proc_fd){console_wr, 2};
     fds[n++] = (struct proc_fd){theirs, FD_CHANNEL};
-    fds[n++] = (struct proc_fd){c->kernel_fd, FD_KERNEL};
-    fds[n++] = (struct proc_fd){c->initramfs_fd, FD_INITRAMFS};
+    if (!jailed) {
+        fds[n++] = (struct proc_fd){c->kernel_fd, FD_KERNEL};
+        fds[n++] = (struct proc_fd){c->initramfs_fd, FD_INITRAMFS};
+    }
     if (c->root_fd >= 0) {
         fds[n++] = (struct proc_fd){c->root_fd, FD_ROOT};
         fds[n++] = (struct proc_fd){c->input_fd, FD_INPUT};
         fds[n++] = (struct proc_fd){c->scratch_fd, FD_SCRATCH};
     }
     build_args(&args, path, accel, c);
-    r = proc_spawn(&(struct proc_spec){.argv = args.argv,
-                                       .fds = fds,
-                                       .n_fds = n,
-                                       .die_with_parent = true,
-                                       .fsize_max = c->scratch_bytes,
-                                       .nofile = 256},
-                   &ret->proc, err);
+    r = jailed ? spawn_jailed(&args, c, fds, n, &ret->proc, err)
+               : spawn_bare(&args, c, fds, n, &ret->proc, err);
     if (r < 0) {
         return r;
     }

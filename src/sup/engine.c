@@ -25,7 +25,13 @@
 /* A working KVM boots in a second or two, in a nested host in ten; a busy host emulates slowly. */
 #define PROBE_KVM_DEADLINE_NS (20 * NS_PER_S)
 #define PROBE_TCG_DEADLINE_NS (60 * NS_PER_S)
-#define PROBE_CONSOLE_MAX     4096
+/*
+ * A probe holds no slot of the ledger, whose number would give it a uid. This range belongs to
+ * nobody (systemd's UIDS-GIDS.md), and a live process's number is its own.
+ */
+#define PROBE_UID_BASE 1879048192u
+
+#define PROBE_CONSOLE_MAX 4096
 
 void machine_fini(struct machine *m)
 {
@@ -200,6 +206,7 @@ int engine_probe(const struct store *store, enum spec_engine which, struct engin
         .root_fd = -1,
         .input_fd = -1,
         .scratch_fd = -1,
+        .uid = PROBE_UID_BASE + (uid_t)getpid(),
     };
     int r = store_open_boot(store, NULL, &boot, err);
 

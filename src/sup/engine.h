@@ -14,6 +14,7 @@
 
 #include "image/store.h"
 #include "job/spec.h"
+#include "sys/cgroup.h"
 #include "sys/proc.h"
 
 struct machine_config {
@@ -23,6 +24,8 @@ struct machine_config {
     uint64_t scratch_bytes; /* most the monitor process may write to any file */
     /* Borrowed descriptors. Disks may be -1: such a machine only proves that a guest boots. */
     int kernel_fd, initramfs_fd, root_fd, input_fd, scratch_fd;
+    const struct cgroup *group; /* the monitor is born in them; NULL = the caller's */
+    uid_t uid; /* the jailed monitor runs as it when we are root; used by no other machine */
 };
 
 struct machine {

@@ -23,7 +23,9 @@
 #include "job/result.h"
 #include "job/stage.h"
 #include "sup/engine.h"
+#include "sup/hold.h"
 #include "sup/host.h"
+#include "sup/reaper.h"
 #include "sup/session.h"
 #include "sup/spool.h"
 #include "sys/clock.h"
@@ -37,6 +39,7 @@ struct run {
     const struct spec *spec; /* = &spec_copy */
     const struct store *store;
     struct client *client;
+    struct hold *hold; /* slot and control groups */
     uint64_t submitted_ns;
     bool streaming;
     bool over; /* a deciding event other than the program's exit was recorded */
@@ -47,6 +50,7 @@ struct run {
     struct stage stage;
     struct spool input; /* stdin */
     int output_fd;
+    struct reaper reaper;
     struct machine machine;
     bool machine_made;
     struct session session;
@@ -78,21 +82,35 @@ static void decide(struct run *run, enum event_kind kind, const char *reason, co
     run->over = true;
 }
 
+/* What the host has too little of just now, for a reason; NULL if the errno says nothing of it. */
+static const char *lacking(int errnum)
+{
+    switch (errnum) {
+    case ENOSPC:
+    case EDQUOT:
+        return "disk";
+    case ENOMEM:
+        return "memory";
+    case EAGAIN: /* fork, the ledger */
+    case EMFILE:
+    case ENFILE:
+        return "machines";
+    default:
+        return NULL;
+    }
+}
+
 /* A failure of staging or starting: what the caller can mend, what the host lacks, our fault. */
 static void decide_by_err(struct run *run, const struct err *err, const char *reason)
 {
     auto_buf struct buf text = BUF_INIT(SHOWN_MAX);
-    bool room = err->errnum == ENOSPC || err->errnum == EDQUOT || err->errnum == ENOMEM ||
-                err->errnum == EAGAIN || err->errnum == EMFILE || err->errnum == ENFILE;
+    const char *short_of = lacking(err->errnum);
 
     (void)!str_escape(&text, err->msg, strlen(err->msg), false);
-    if (err->class == ERR_USAGE || (err->class == ERR_LIMIT && !room)) {
+    if (err->class == ERR_USAGE || (err->class == ERR_LIMIT && short_of == NULL)) {
         decide(run, EVENT_REJECTED, reason, (const char *)text.data);
-    } else if (room) {
-        bool disk = err->errnum == ENOSPC || err->errnum == EDQUOT;
-
-        decide(run, EVENT_CAPACITY, disk ? "disk" : "memory", (const char *)text.data);
-
+    } else if (short_of != NULL) {
+        decide(run, EVENT_CAPACITY, short_of, (const char *)text.data);
     } else {
         decide(run, EVENT_HOST_FAULT, reason, (const char *)text.data);
     }
@@ -116,22 +134,45 @@ static int sink(void *ctx, bool is_stderr, const uint8_t *data, size_t len)
 
 /* --- before the machine --- */
 
-static void admit_memory(struct run *run)
+static void make_machine_id(struct run *run)
 {
+    uint8_t id[16];
     struct err err = ERR_INIT;
-    uint64_t available = 0;
-    uint64_t need = run->result.machine_memory_bytes + ENGINE_OVERHEAD_BYTES;
+    auto_fd int fd = -1;
+    size_t got = 0;
 
-    if (host_memory_available(&available, &err) < 0) {
+    if (fd_open(AT_FDCWD, "/dev/urandom", O_RDONLY, 0, &fd, &err) < 0 ||
+        fd_read_full(fd, id, sizeof(id), &got, &err) < 0 || got != sizeof(id)) {
+        decide(run, EVENT_HOST_FAULT, "admit", "no random bytes from /dev/urandom");
+        return;
+    }
+    for (size_t i = 0; i < sizeof(id); i++) {
+        (void)snprintf(run->result.machine_id + 2 * i, 3, "%02x", id[i]);
+    }
+}
+
+/* A place among the host's machines, or capacity_rejected. */
+static void take_slot(struct run *run)
+{
+    const struct spec_limits *l = &run->spec->limits;
+    struct err err = ERR_INIT;
+    struct ledger_need need = {
+        .machine_id = run->result.machine_id,
+        .memory_bytes = run->result.machine_memory_bytes + ENGINE_OVERHEAD_BYTES,
+        .vcpus = l->vcpus,
+    };
+
+    make_machine_id(run);
+    if (run->over) {
+        return;
+    }
+    /* Scratch, inputs, stdin and the output stream are all files below the state directory. */
+    need.disk_bytes = l->disk_bytes + l->output_bytes + l->input_bytes +
+                      (spool_needed(run->spec) ? l->stdin_bytes : 0);
+    if (hold_take(run->hold, run->store, &need, &err) < 0 ||
+        reaper_start(run->hold, run->spec->out_dir, run->result.machine_id, &run->reaper, &err) <
+            0) {
         decide_by_err(run, &err, "admit");
-    } else if (available < need) {
-        char text[200];
-
-        (void)snprintf(text, sizeof(text),
-                       "the machine needs %llu MiB and the host has %llu MiB available; try again "
-                       "later or lower --memory",
-                       (unsigned long long)(need / MIB), (unsigned long long)(available / MIB));
-        decide(run, EVENT_CAPACITY, "memory", text);
     }
 }
 
@@ -170,7 +211,7 @@ static void admit(struct run *run)
     run->result.kernel = run->boot.kernel;
     run->result.initramfs = run->boot.initramfs;
     run->result.root = run->boot.root;
-    admit_memory(run);
+    take_slot(run);
 }
 
 static void stage(struct run *run)
@@ -197,23 +238,6 @@ static void stage(struct run *run)
     run->result.phases.staged = now_since(run);
 }
 
-static void make_machine_id(struct run *run)
-{
-    uint8_t id[16];
-    struct err err = ERR_INIT;
-    auto_fd int fd = -1;
-    size_t got = 0;
-
-    if (fd_open(AT_FDCWD, "/dev/urandom", O_RDONLY, 0, &fd, &err) < 0 ||
-        fd_read_full(fd, id, sizeof(id), &got, &err) < 0 || got != sizeof(id)) {
-        decide(run, EVENT_HOST_FAULT, "boot", "no random bytes from /dev/urandom");
-        return;
-    }
-    for (size_t i = 0; i < sizeof(id); i++) {
-        (void)snprintf(run->result.machine_id + 2 * i, 3, "%02x", id[i]);
-    }
-}
-
 static void start_machine(struct run *run, struct host_tsc tsc)
 {
     struct err err = ERR_INIT;
@@ -227,13 +251,16 @@ static void start_machine(struct run *run, struct host_tsc tsc)
         .root_fd = run->boot.root_fd,
         .input_fd = run->stage.input_fd,
         .scratch_fd = run->stage.scratch_fd,
+        .group = &run->hold->group,
+        .uid = run->hold->slot.uid,
     };
 
-    make_machine_id(run);
-    if (run->over) {
+    phase(run, "boot");
+    if (hold_group(run->hold, run->result.machine_memory_bytes, run->spec->limits.vcpus, &err) <
+        0) {
+        decide_by_err(run, &err, "boot");
         return;
     }
-    phase(run, "boot");
     if (run->engine->start(&config, &run->machine, &err) < 0) {
         decide_by_err(run, &err, err.class == ERR_USAGE ? "engine_unavailable" : "boot");
         return;
@@ -448,6 +475,10 @@ static void monitor_ended(struct run *run)
     if (run->over || run->session.state == SESSION_DONE) {
         return;
     }
+    if (hold_was_oom(run->hold)) {
+        decide(run, EVENT_HOST_OOM, NULL, "the host's kernel killed the machine for memory");
+        return;
+    }
     console_hint(run, "the machine ended by itself", text, sizeof(text));
     decide(run, EVENT_MONITOR_EXIT, session_phase(run->session.state), text);
 }
@@ -594,7 +625,8 @@ static void export_outputs(struct run *run)
         return;
     }
     if (run->spec->out_dir != NULL) {
-        if (outputs_export(run->output_fd, &run->outputs, run->spec->out_dir, &err) < 0) {
+        if (outputs_export(run->output_fd, &run->outputs, run->spec->out_dir,
+                           run->result.machine_id, &err) < 0) {
             decide(run, EVENT_HOST_FAULT, "export", err.msg);
             return;
         }
@@ -619,11 +651,17 @@ static void prove_cleanup(struct run *run)
     bool unnamed = is_unnamed(run->stage.input_fd) && is_unnamed(run->stage.scratch_fd) &&
                    is_unnamed(run->output_fd) && is_unnamed(run->input.fd);
     bool no_children = false;
+    struct err err = ERR_INIT;
+    bool released = hold_release(run->hold, &err) == 0;
 
+    if (released) {
+        reaper_dismiss(&run->reaper); /* else it tries again when we are gone */
+    }
     /* We are a subreaper: whatever any helper left behind would be our child by now. */
     no_children = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
     r->checks[r->n_checks++] = (struct result_check){"no_processes_left", no_children};
     r->checks[r->n_checks++] = (struct result_check){"files_unnamed", unnamed};
+    r->checks[r->n_checks++] = (struct result_check){"cgroup_and_slot_released", released};
     r->phases.cleaned = now_since(run);
 }
 
@@ -660,6 +698,8 @@ static void run_fini(struct run *run)
         session_fini(&run->session);
     }
     machine_fini(&run->machine);
+    fd_close_p(&run->reaper.fd); /* not dismissed: it cleans up once more */
+    fd_close_p(&run->reaper.proc.pidfd);
     outputs_fini(&run->outputs);
     stage_fini(&run->stage);
     store_boot_fini(&run->boot);
@@ -669,8 +709,8 @@ static void run_fini(struct run *run)
     buf_fini(&run->captured[1]);
 }
 
-int run_job(const struct spec *spec, const struct store *store, struct client *client,
-            uint64_t submitted_ns, bool streaming)
+int run_job(const struct spec *spec, const struct store *store, struct hold *hold,
+            struct client *client, uint64_t submitted_ns, bool streaming)
 {
     auto_free struct run *run = calloc(1, sizeof(*run));
     struct host_tsc tsc = host_tsc_now();
@@ -682,6 +722,7 @@ int run_job(const struct spec *spec, const struct store *store, struct client *c
     run->spec_copy = *spec;
     run->spec = &run->spec_copy;
     run->store = store;
+    run->hold = hold;
     run->client = client;
     run->submitted_ns = submitted_ns;
     run->streaming = streaming;
@@ -689,6 +730,7 @@ int run_job(const struct spec *spec, const struct store *store, struct client *c
     run->boot = (struct store_boot)STORE_BOOT_INIT;
     run->stage = (struct stage)STAGE_INIT;
     run->input = (struct spool){.fd = -1};
+    run->reaper = (struct reaper)REAPER_INIT;
     run->machine = (struct machine)MACHINE_INIT;
     run->captured[0] = (struct buf)BUF_INIT(spec->limits.stdout_bytes);
     run->captured[1] = (struct buf)BUF_INIT(spec->limits.stderr_bytes);

@@ -6,6 +6,7 @@
 #include "image/store.h"
 #include "job/spec.h"
 #include "sup/client.h"
+#include "sup/hold.h"
 
 /* Deadlines of airlock's own phases; none is charged to the program. */
 #define RUN_BOOT_DEADLINE_NS    (60 * NS_PER_S) /* start of the monitor to READY */
@@ -18,5 +19,5 @@
  * time of the submission. streaming: the program's output goes to the caller as it comes and is
  * left out of the result. Returns 0, or -ENOMEM if not even a result could be made.
  */
-must_use int run_job(const struct spec *spec, const struct store *store, struct client *client,
-                     uint64_t submitted_ns, bool streaming) nonnull_all;
+must_use int run_job(const struct spec *spec, const struct store *store, struct hold *hold,
+                     struct client *client, uint64_t submitted_ns, bool streaming) nonnull_all;

@@ -101,6 +101,11 @@ static int open_source(const struct spec *spec, int *ret_fd, struct err *err)
     return 0;
 }
 
+bool spool_needed(const struct spec *spec)
+{
+    return spec->stdin_path != NULL || spec->stdin_data != NULL || spec->stdin_fd >= 0;
+}
+
 int spool_stdin(const struct spec *spec, int tmp_dirfd, struct client *client, struct spool *ret,
                 struct err *err)
 {
@@ -109,7 +114,7 @@ int spool_stdin(const struct spec *spec, int tmp_dirfd, struct client *client, s
     uint64_t bytes = 0;
     int r = 0;
 
-    if (spec->stdin_path == NULL && spec->stdin_data == NULL && spec->stdin_fd < 0) {
+    if (!spool_needed(spec)) {
         ret->fd = -1;
         ret->bytes = 0;
         return 0;

@@ -12,6 +12,9 @@ struct spool {
     uint64_t bytes;
 };
 
+/* True if the job has a stdin at all. */
+must_use bool spool_needed(const struct spec *spec) nonnull_all;
+
 /*
  * Copies stdin_data, stdin_path (regular file, no links followed) or stdin_fd (to its end) into an
  * unnamed file in tmp_dirfd. Over limits.stdin_bytes is ERR_LIMIT/-EFBIG. While it waits for a pipe

@@ -19,6 +19,7 @@
 
 #include "job/result.h"
 #include "sup/client.h"
+#include "sup/hold.h"
 #include "sup/run.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -41,32 +42,8 @@ static void detach_stdio(void)
     }
 }
 
-/* Closes all but stdio and the descriptors named; order is by the caller. */
-static void keep_only(const int *keep, size_t n)
-{
-    unsigned int from = 3;
-
-    for (;;) {
-        unsigned int next = ~0u;
-
-        for (size_t i = 0; i < n; i++) {
-            if (keep[i] >= 0 && (unsigned int)keep[i] >= from && (unsigned int)keep[i] < next) {
-                next = (unsigned int)keep[i];
-            }
-        }
-        if (next == ~0u) {
-            (void)syscall(SYS_close_range, from, ~0u, 0);
-            return;
-        }
-        if (next > from) {
-            (void)syscall(SYS_close_range, from, next - 1, 0);
-        }
-        from = next + 1;
-    }
-}
-
-_Noreturn static void supervisor(const struct spec *spec, const struct store *store, int fd,
-                                 uint64_t submitted_ns, bool streaming)
+_Noreturn static void supervisor(const struct spec *spec, const struct store *store,
+                                 struct hold *hold, int fd, uint64_t submitted_ns, bool streaming)
 {
     const int keep[] = {fd, store->dirfd, store->tmpfd, spec->stdin_fd};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
@@ -78,7 +55,7 @@ _Noreturn static void supervisor(const struct spec *spec, const struct store *st
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     proc_reset_signals();
     (void)sigaction(SIGPIPE, &ignore, NULL);
-    keep_only(keep, ARRAY_LEN(keep));
+    fd_keep_only(keep, ARRAY_LEN(keep));
     if (spec->stdin_fd != 0) {
         detach_stdio();
     } else {
@@ -91,7 +68,8 @@ _Noreturn static void supervisor(const struct spec *spec, const struct store *st
     }
     client_init(&client, fd,
                 2 * (spec->limits.stdout_bytes + spec->limits.stderr_bytes) + RESULT_JSON_MAX);
-    r = run_job(spec, store, &client, submitted_ns, streaming);
+    r = run_job(spec, store, hold, &client, submitted_ns, streaming);
+    hold_free(hold);
     client_drain(&client);
     client_fini(&client);
     _exit(r == 0 ? 0 : 1);
@@ -105,7 +83,16 @@ int sup_start(const struct spec *spec, const struct store *store, bool streaming
     auto_fd int ours = -1;
     auto_fd int theirs = -1;
     auto_proc struct proc proc = PROC_INIT;
+    auto_hold struct hold *hold = hold_new();
+    int r = 0;
 
+    if (hold == NULL) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+    }
+    r = hold_prepare(hold, err); /* before the fork: it may have to move this process */
+    if (r < 0) {
+        return r;
+    }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
         return err_sys(err, "socketpair");
     }
@@ -117,7 +104,7 @@ int sup_start(const struct spec *spec, const struct store *store, bool streaming
         return err_sys(err, "start the supervisor");
     }
     if (proc.pid == 0) {
-        supervisor(spec, store, theirs, submitted_ns, streaming);
+        supervisor(spec, store, hold, theirs, submitted_ns, streaming);
     }
     proc.pidfd = (int)syscall(SYS_pidfd_open, proc.pid, 0);
     if (proc.pidfd < 0) {

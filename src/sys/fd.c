@@ -196,6 +196,29 @@ int fd_copy(int in, int out, uint64_t max, uint64_t *ret_bytes, struct err *err)
     }
 }
 
+void fd_keep_only(const int *keep, size_t n)
+{
+    unsigned int from = 3;
+
+    for (;;) {
+        unsigned int next = ~0u;
+
+        for (size_t i = 0; i < n; i++) {
+            if (keep[i] >= 0 && (unsigned int)keep[i] >= from && (unsigned int)keep[i] < next) {
+                next = (unsigned int)keep[i];
+            }
+        }
+        if (next == ~0u) {
+            (void)close_range(from, ~0u, 0);
+            return;
+        }
+        if (next > from) {
+            (void)close_range(from, next - 1, 0);
+        }
+        from = next + 1;
+    }
+}
+
 int fd_set_nonblock(int fd, struct err *err)
 {
     int flags = fcntl(fd, F_GETFL);

@@ -43,6 +43,9 @@ must_use int fd_read_all(int fd, const char *what, struct buf *buf, struct err *
 must_use int fd_copy(int in, int out, uint64_t max, uint64_t *ret_bytes,
                      struct err *err) nonnull_all;
 
+/* Closes every descriptor but 0-2 and those named; -1 among them means nothing. */
+void fd_keep_only(const int *keep, size_t n) nonnull_all;
+
 must_use int fd_set_nonblock(int fd, struct err *err) nonnull_all;
 
 /* Creates path and missing parents (operator's path), mode 0755 & ~umask. Existing is fine. */

@@ -3,6 +3,7 @@ what airlock sees inside a mount namespace of its own; nothing of the host is to
 """
 import os
 import signal
+import subprocess
 import time
 
 from harness import QEMU, STATE, case, tree_of
@@ -16,10 +17,22 @@ def fake(t, name, script):
     return path
 
 
-def fake_qemu(t, script):
-    """Tells its version like the real one; anything else is the script."""
-    return fake(t, "qemu", "[ \"$1\" != --version ] || { echo 'QEMU emulator version 7.2.22'; exit 0; }\n"
-                + script)
+def fake_qemu(t, body):
+    """Tells its version like the real one; anything else is the C statements. A program of its own,
+    since the jail holds no shell to run a script with."""
+    source = t.write("qemu.c", """
+        #include <stdio.h>
+        #include <string.h>
+        #include <unistd.h>
+        int main(int argc, char **argv)
+        {
+            if (argc > 1 && strcmp(argv[1], "--version") == 0)
+                return puts("QEMU emulator version 7.2.22") < 0;
+            %s
+        }""" % body)
+    path = t.path("qemu")
+    subprocess.run(["cc", "-o", path, source], check=True)
+    return path
 
 
 def within(setup):
@@ -58,7 +71,7 @@ def qemu_missing(t):
 
 @case("QEMU dies at start: a sandbox failure with what it said", root=True)
 def qemu_dies(t):
-    script = fake_qemu(t, "echo 'qemu: cannot set up guest memory' >&2\nexit 1\n")
+    script = fake_qemu(t, 'fputs("qemu: cannot set up guest memory\\n", stderr); return 1;')
     result = t.run(HELLO, wrap=instead_of(QEMU, script))
     refused(t, result, "sandbox_failure", "cannot set up guest memory")
     t.wait_gone(t.dir)
@@ -66,14 +79,14 @@ def qemu_dies(t):
 
 @case("QEMU that ends with 0 and no report is a sandbox failure, never a success", root=True)
 def qemu_ends(t):
-    result = t.run(HELLO, wrap=instead_of(QEMU, fake_qemu(t, "exit 0\n")))
+    result = t.run(HELLO, wrap=instead_of(QEMU, fake_qemu(t, "return 0;")))
     refused(t, result, "sandbox_failure")
 
 
 @case("a guest that never answers ends at the boot deadline and leaves nothing", root=True)
 def never_answers(t):
-    # The argument marks the process as this case's, so that it would be found if it stayed.
-    script = fake_qemu(t, f"exec tail -f /dev/null '{t.write('mark', '')}'\n")
+    # It takes the directory for its name, so that it would be found if it stayed.
+    script = fake_qemu(t, f'strcpy(argv[0], "{t.dir}"); for (;;) sleep(1000);')
     result = t.run(HELLO, wrap=instead_of(QEMU, script))
     refused(t, result, "sandbox_failure", "boot")
     t.wait_gone(t.dir)
@@ -149,7 +162,7 @@ def killed_build(t):
     t.expect(t.run("print(1)\n", state=state), "success")
 
 
-@case("a disk that is full while inputs are staged is told as such", root=True)
+@case("a disk without room for a job is told as such before anything is staged", root=True)
 def disk_full(t):
     place = t.path("small")
     place.mkdir()
@@ -157,4 +170,5 @@ def disk_full(t):
     wrap = within(f"mount -t tmpfs -o size={size} none '{place}'\ncp -a '{STATE}' '{place}/state'")
     data = os.urandom(24 << 20)
     result = t.run(HELLO, state=place / "state", files={"big": data}, wrap=wrap)
-    refused(t, result, "capacity_rejected", "no space")
+    refused(t, result, "capacity_rejected", "disk")
+    t.equal(result.reason, "disk", "reason")

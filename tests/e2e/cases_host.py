@@ -4,29 +4,43 @@ import json
 import os
 import pathlib
 import pty
+import random
 import signal
 import subprocess
 import time
 
-from harness import AIRLOCK, Fail, case, environment, mounts, temporary_names, tree_of
+from harness import (AIRLOCK, Fail, case, control_groups, environment, mounts, own_processes,
+                     temporary_names, tree_of)
 
 WAITING = "import time\nprint('ready', flush=True)\ntime.sleep(600)\n"
 
 
 def snapshot(state):
-    return {"state": tree_of(state), "temporary files": temporary_names(), "mounts": mounts()}
+    return {"state": tree_of(state), "temporary files": temporary_names(), "mounts": mounts(),
+            "control groups": control_groups(state), "processes": own_processes()}
 
 
 def unchanged(t, state, before):
+    """Within two seconds the host is what it was, without another start of airlock."""
+    end = time.monotonic() + 2
+    while snapshot(state) != before and time.monotonic() < end:
+        time.sleep(0.05)
     after = snapshot(state)
     for what, want in before.items():
         t.equal(after[what], want, what)
 
 
+def settled(state):
+    """The state directory once the directories that a first job makes are there."""
+    (state / "slots").mkdir(mode=0o700, exist_ok=True)
+    (state / "slots" / "lock").touch(mode=0o600)
+    return snapshot(state)
+
+
 @case("after a job no process, mount or file is left", alone=True)
 def nothing_left(t):
     state = t.private_state()
-    before = snapshot(state)
+    before = settled(state)
     t.expect(t.run("print(1)\n", state=state, files={"a": b"1"}, out=True), "success")
     t.wait_gone(t.dir)
     unchanged(t, state, before)
@@ -36,7 +50,7 @@ def ended(name, how, code):
     @case(name, alone=True)
     def check(t):
         state = t.private_state()
-        before = snapshot(state)
+        before = settled(state)
         out = t.path("out")
         out.mkdir()
         child = t.start_and_wait(WAITING, "--out", out, state=state)
@@ -68,10 +82,16 @@ def children_of(pid):
     return found
 
 
+def supervisor_of(child):
+    """Its pid, or None: not yet there, or gone."""
+    return next((p for p, name in own_processes() if name == "airlock-sup" and p in children_of(child.pid)),
+                None)
+
+
 def kill_supervisor(t, child):
-    found = [p for p in children_of(child.pid) if os.readlink(f"/proc/{p}/exe") == str(AIRLOCK)]
-    t.equal(len(found), 1, "supervisors of the job")
-    os.kill(found[0], signal.SIGKILL)
+    found = supervisor_of(child)
+    t.true(found is not None, "no supervisor of the job was found")
+    os.kill(found, signal.SIGKILL)
 
 
 ended("Ctrl-C cancels and leaves nothing", lambda t, c: c.send_signal(signal.SIGINT), 9)
@@ -83,7 +103,7 @@ ended("SIGKILL of the supervisor is a sandbox failure and leaves nothing", kill_
 @case("a job that is interrupted while it boots leaves nothing", alone=True)
 def interrupted_early(t):
     state = t.private_state()
-    before = snapshot(state)
+    before = settled(state)
     for delay in (0.02, 0.3, 1.0):
         child = t.start(t.command(program="print(1)\n", state=state, as_json=False))
         time.sleep(delay)
@@ -91,6 +111,49 @@ def interrupted_early(t):
         t.true(child.wait(20) in (9, -signal.SIGINT), f"exit code {child.returncode} after {delay} s")
         t.wait_gone(t.dir)
         unchanged(t, state, before)
+
+
+@case("SIGKILL at 50 random moments, of command line or supervisor, leaves nothing", alone=True)
+def killed_anywhere(t):
+    state = t.private_state()
+    before = settled(state)
+    out = t.path("out")
+    out.mkdir()
+    dice = random.Random(20261129)
+    program = "open('/out/a', 'w').write('x' * 100000)\nprint('there')\n"
+    moments = {"supervisor": 0, "command line": 0}
+    for round_number in range(50):
+        child = t.start(t.command("--out", out, program=program, state=state))
+        time.sleep(dice.uniform(0.0, 5.0))
+        victim = supervisor_of(child) if round_number % 2 else child.pid
+        if victim is not None and child.poll() is None:
+            os.kill(victim, signal.SIGKILL)
+            moments["supervisor" if round_number % 2 else "command line"] += 1
+        child.communicate(timeout=20)
+        unchanged(t, state, before)
+        t.true([p.name for p in out.iterdir()] in ([], ["a"]), f"in --out: {list(out.iterdir())}")
+        (out / "a").unlink(missing_ok=True)
+    t.true(min(moments.values()) >= 15, f"too few kills: {moments}")
+
+
+@case("what was left by killed supervisor and reaper is removed by the next start", alone=True)
+def killed_both(t):
+    state = t.private_state()
+    before = settled(state)
+    child = t.start_and_wait(WAITING, state=state)
+    for pid, name in own_processes():
+        if name in ("airlock-sup", "airlock-reap"):
+            os.kill(pid, signal.SIGSTOP)
+    for pid, name in own_processes():
+        if name in ("airlock-sup", "airlock-reap"):
+            os.kill(pid, signal.SIGKILL)
+    t.equal(child.wait(20), 7, "exit code")
+    child.stderr.close()
+    left = snapshot(state)
+    t.true(left["control groups"] and left["state"] != before["state"],
+           "nothing was left: the case shows nothing")
+    t.expect(t.run("print(1)\n", state=state), "success")
+    unchanged(t, state, before)
 
 
 @case("values of --env are in no process listing and no result")

@@ -237,6 +237,7 @@ class Context:
         copy = self.dir / "state"
         same = os.stat(STATE).st_dev == os.stat(self.dir).st_dev
         subprocess.run(["cp", "-al" if same else "-a", str(STATE), str(copy)], check=True)
+        shutil.rmtree(copy / "slots", ignore_errors=True)  # their locks are other jobs'
         return copy
 
     def users_of(self, directory):
@@ -280,6 +281,32 @@ def tree_of(directory):
 def temporary_names():
     return sorted(n for d in ("/tmp", "/var/tmp", "/dev/shm", "/run") if os.path.isdir(d)
                   for n in os.listdir(d) if "airlock" in n.lower())
+
+
+def control_groups(state):
+    """Machines' control groups of this state directory, in every hierarchy. Their names end with
+    a tag made of device and inode of STATE/slots (src/sup/ledger.h)."""
+    def mix(v):
+        v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9 % 2**64
+        v = (v ^ v >> 27) * 0x94d049bb133111eb % 2**64
+        return v ^ v >> 31
+
+    at = os.stat(pathlib.Path(state) / "slots")
+    tag = f"{mix((mix(at.st_dev) + at.st_ino) % 2**64):016x}"
+    return sorted(str(p) for p in pathlib.Path("/sys/fs/cgroup").glob(f"**/airlock/*.{tag}"))
+
+
+def own_processes():
+    """Processes that run this very binary: command lines, supervisors and reapers."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and os.readlink(f"/proc/{entry}/exe") == str(AIRLOCK):
+                name = pathlib.Path(f"/proc/{entry}/comm").read_text(encoding="utf-8").strip()
+                found.append((int(entry), name))
+        except OSError:
+            continue
+    return sorted(found)
 
 
 def mounts():

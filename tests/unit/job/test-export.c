@@ -81,7 +81,7 @@ static int export(struct buf *b, const char *to, struct err *err)
     stream_end(b);
     fd = stream_fd(b);
     assert_ok(outputs_inspect(fd, b->len, &spec.limits, &o, err), err);
-    return outputs_export(fd, &o, to, err);
+    return outputs_export(fd, &o, to, "0123", err);
 }
 
 static void outputs_arrive_under_their_names(void **state)
@@ -269,7 +269,7 @@ static void a_directory_made_for_nothing_goes_away(void **state)
 
     (void)state;
     assert_ok(fd_open(AT_FDCWD, "/dev/null", O_RDONLY, 0, &fd, &err), &err);
-    assert_int_equal(outputs_export(fd, &o, "new", &err), -EIO);
+    assert_int_equal(outputs_export(fd, &o, "new", "0123", &err), -EIO);
     assert_int_equal(access("new", F_OK), -1);
 }
 

@@ -1,0 +1,10 @@
+/* jail-filter.h - the system calls of QEMU under TCG, and nothing else. */
+#pragma once
+
+#include "base/base.h"
+#include "base/err.h"
+
+#include "sys/filter.h"
+
+/* Compiles the list of jail-filter.c. The caller owns *ret. */
+must_use int jail_filter_qemu_tcg(struct seccomp_filter *ret, struct err *err) nonnull_all;

@@ -1,0 +1,115 @@
+#include "sup/reaper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "job/outputs.h"
+#include "sys/fd.h"
+
+#define DONE       'd'
+#define DISMISS_NS (2 * NS_PER_S)
+#define KEEP_FDS   3
+
+/* Only SIGKILL ends it early: whatever is sent to the session's terminal or group is not for it. */
+static void ignore_signals(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    for (int s = 1; s < NSIG; s++) {
+        (void)sigaction(s, &ignore, NULL);
+    }
+}
+
+/* Everything but the pipe and the slot goes, the caller's socket above all. */
+static void keep_only(struct hold *hold, int pipe_fd)
+{
+    const int keep[KEEP_FDS] = {pipe_fd, hold->slot.fd, hold->slot.slots_fd};
+
+    fd_keep_only(keep, KEEP_FDS);
+}
+
+/* True if the supervisor said that it cleaned up; false if it died. */
+static bool wait_for_word(int fd)
+{
+    for (;;) {
+        char word = 0;
+        ssize_t n = read(fd, &word, 1);
+
+        if (n == 1 && word == DONE) {
+            return true;
+        }
+        if (n == 0 || (n < 0 && errno != EINTR)) {
+            return false;
+        }
+    }
+}
+
+_Noreturn static void reaper_main(struct hold *hold, const char *out_dir, const char *machine_id,
+                                  int fd)
+{
+    struct err err = ERR_INIT;
+
+    (void)setsid();
+    (void)prctl(PR_SET_NAME, "airlock-reap");
+    ignore_signals();
+    keep_only(hold, fd);
+    if (wait_for_word(fd)) {
+        _exit(0);
+    }
+    if (out_dir != NULL) {
+        outputs_export_sweep(out_dir, machine_id);
+    }
+    /* If this fails the slot's file stays, unlocked, for the next start to find. */
+    _exit(hold_sweep(hold, &err) < 0 ? 1 : 0);
+}
+
+int reaper_start(struct hold *hold, const char *out_dir, const char *machine_id, struct reaper *ret,
+                 struct err *err)
+{
+    int pipe_fds[2] = {-1, -1};
+    auto_fd int rd = -1;
+    auto_fd int wr = -1;
+    auto_proc struct proc proc = PROC_INIT;
+
+    if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
+        return err_sys(err, "pipe");
+    }
+    rd = pipe_fds[0];
+    wr = pipe_fds[1];
+    proc.pid = fork();
+    if (proc.pid < 0) {
+        proc.pid = 0;
+        return err_sys(err, "start the reaper");
+    }
+    if (proc.pid == 0) {
+        (void)close(wr);
+        reaper_main(hold, out_dir, machine_id, rd);
+    }
+    proc.pidfd = (int)syscall(SYS_pidfd_open, proc.pid, 0);
+    if (proc.pidfd < 0) {
+        return err_sys(err, "pidfd_open");
+    }
+    ret->proc = proc;
+    proc = (struct proc)PROC_INIT;
+    ret->fd = STEAL_FD(&wr);
+    return 0;
+}
+
+void reaper_dismiss(struct reaper *reaper)
+{
+    const char word = DONE;
+    struct proc_end end = {0};
+    struct err ignored = ERR_INIT;
+
+    if (reaper->proc.pid > 0) {
+        (void)!write(reaper->fd, &word, 1); /* EPIPE: somebody killed it; nothing is lost */
+        (void)!proc_wait(&reaper->proc, DISMISS_NS, &end, &ignored);
+    }
+    proc_fini(&reaper->proc);
+    fd_close_p(&reaper->fd);
+}
