@@ -253,6 +253,23 @@ static json_t *events(struct builder *b, const struct events *ev)
     return a;
 }
 
+/* Which limits the host's own control groups hold; the others are held as docs/limits.md says. */
+static json_t *host_limits(struct builder *b, const struct cgroup_report *report)
+{
+    static const char *const states[] = {
+        [CGROUP_NOT_ASKED] = "not_asked",
+        [CGROUP_ENFORCED] = "enforced",
+        [CGROUP_MOOT] = "moot",
+        [CGROUP_ABSENT] = "absent",
+    };
+    json_t *o = json_object();
+
+    for (int i = 0; o != NULL && report != NULL && i < CGROUP_N_LIMITS; i++) {
+        set(b, o, cgroup_limit_name((enum cgroup_limit)i), json_string(states[report->state[i]]));
+    }
+    return o;
+}
+
 static json_t *machine(struct builder *b, const struct result *r)
 {
     json_t *o = json_object();
@@ -265,6 +282,7 @@ static json_t *machine(struct builder *b, const struct result *r)
     set(b, o, "isolation", text_or_null(r->isolation));
     set(b, o, "monitor", text_or_null(r->monitor));
     set(b, o, "memory_bytes", integer(r->machine_memory_bytes));
+    set(b, o, "host_limits", host_limits(b, r->cgroup));
     set(b, o, "image", text_or_null(r->image));
     set(b, o, "image_digest", digest_text(&r->root));
     set(b, o, "kernel_version", text_or_null(r->kernel_version));

@@ -11,6 +11,7 @@
 #include "job/spec.h"
 #include "job/stage.h"
 #include "job/verdict.h"
+#include "sys/cgroup.h"
 #include "sys/digest.h"
 
 /* Longest result text; jobs whose caps could need more are refused by spec_check(). */
@@ -47,7 +48,8 @@ struct result {
     struct digest kernel, initramfs, root; /* "" when unknown */
     const struct spec *spec;
     uint64_t machine_memory_bytes;
-    const struct stage *stage; /* or NULL */
+    const struct cgroup_report *cgroup; /* what the host's kernel limits, or NULL */
+    const struct stage *stage;          /* or NULL */
     const struct events *events;
     struct result_phases phases;
     struct result_stream out, err;

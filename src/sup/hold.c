@@ -8,8 +8,8 @@
 #include "sup/engine.h"
 #include "sys/fd.h"
 
-/* Threads and processes: vCPUs, I/O workers, RCU, and room for the ones QEMU starts in bursts. */
-#define GROUP_PIDS 96
+/* Threads: 64 of QEMU's block layer, 8 vCPUs, RCU, the main loop; as RLIMIT_NPROC in the jail. */
+#define GROUP_PIDS 128
 /* Thousandths of a CPU beside the vCPUs, for the monitor's own threads. */
 #define GROUP_CPU_OVERHEAD 500
 #define GROUP_WEIGHT       100

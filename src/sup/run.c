@@ -261,12 +261,16 @@ static void start_machine(struct run *run, struct host_tsc tsc)
         decide_by_err(run, &err, "boot");
         return;
     }
+    run->result.cgroup = &run->hold->report;
     if (run->engine->start(&config, &run->machine, &err) < 0) {
         decide_by_err(run, &err, err.class == ERR_USAGE ? "engine_unavailable" : "boot");
         return;
     }
     run->machine_made = true;
     run->result.phases.spawned = now_since(run);
+    if (ledger_note_monitor(&run->hold->slot, run->machine.proc.pid, &err) < 0) {
+        err = (struct err)ERR_INIT; /* the slot then counts in full: only less fits */
+    }
     if (fd_set_nonblock(run->machine.console_fd, &err) < 0 ||
         session_init(&run->session, run->machine.channel_fd, run->spec, &run->events, &err) < 0) {
         decide_by_err(run, &err, "boot");
@@ -582,6 +586,19 @@ static void kill_machine(struct run *run)
     run->result.checks[run->result.n_checks++] = (struct result_check){"monitor_reaped", reaped};
 }
 
+/* Which cap outputs_inspect() found broken. */
+static enum event_kind cap_of(int errnum)
+{
+    switch (errnum) {
+    case EMFILE:
+        return EVENT_OUTPUT_FILES_CAP;
+    case ENAMETOOLONG:
+        return EVENT_OUTPUT_DEPTH_CAP;
+    default:
+        return EVENT_OUTPUT_BYTES_CAP;
+    }
+}
+
 static void inspect(struct run *run)
 {
     struct err err = ERR_INIT;
@@ -598,7 +615,7 @@ static void inspect(struct run *run)
 
         } else if (err.class == ERR_LIMIT) {
             /* The agent should have stopped there: it was not ours that sent this. */
-            decide(run, EVENT_OUTPUT_BYTES_CAP, NULL, (const char *)text.data);
+            decide(run, cap_of(err.errnum), NULL, (const char *)text.data);
         } else {
             decide(run, EVENT_PROTOCOL, "inspect", (const char *)text.data);
         }

@@ -2,7 +2,8 @@
  * How it works.  sup_start() forks; the child leaves the caller's session, drops every descriptor
  * it does not need, becomes a subreaper and runs the job.  The socket between the two is the only
  * tie: the child sees its end of file when the caller dies, kills the machine and ends; the
- * machine itself dies with the child (PR_SET_PDEATHSIG), so kill -9 of either leaves nothing.
+ * machine dies with the child (PR_SET_PDEATHSIG), and what has a name then, control groups and
+ * the slot, is removed by the reaper, so kill -9 of either leaves nothing.
  */
 #include "sup/sup.h"
 
