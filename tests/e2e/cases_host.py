@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from harness import (AIRLOCK, Fail, case, control_groups, environment, mounts, own_processes,
+from harness import (AIRLOCK, ROOT, Fail, case, control_groups, environment, mounts, own_processes,
                      temporary_names, tree_of)
 
 WAITING = "import time\nprint('ready', flush=True)\ntime.sleep(600)\n"
@@ -98,6 +98,68 @@ ended("Ctrl-C cancels and leaves nothing", lambda t, c: c.send_signal(signal.SIG
 ended("SIGTERM cancels and leaves nothing", lambda t, c: c.send_signal(signal.SIGTERM), 9)
 ended("SIGKILL of the command line leaves nothing", lambda t, c: c.kill(), -signal.SIGKILL)
 ended("SIGKILL of the supervisor is a sandbox failure and leaves nothing", kill_supervisor, 7)
+
+
+def monitor_of(state):
+    """(pid, path of its memory or v2 group) of the one machine of this state directory."""
+    for group in control_groups(state):
+        pids = pathlib.Path(group, "cgroup.procs").read_text(encoding="utf-8").split()
+        if pids:
+            return int(pids[0]), group
+    raise Fail("no machine is in a control group")
+
+
+@case("the jail around a running machine has the expected posture, every thread", root=True)
+def posture(t):
+    state = t.private_state()
+    settled(state)
+    child = t.start_and_wait(WAITING, "--disk", "32M", state=state)
+    try:
+        pid, group = monitor_of(state)
+        status = dict(line.split(":\t", 1) for line in
+                      pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines())
+        uid = status["Uid"].split()[0]
+        t.true(0x78000000 <= int(uid) < 0x7ffe0000, f"the machine's uid is {uid}")
+        check = subprocess.run([ROOT / "build/tests/unit/sup/posture", str(pid), uid, uid,
+                                str(32 << 20), pathlib.Path(group).name], capture_output=True, check=False)
+        t.equal((check.returncode, check.stdout), (0, b""), "departures from the posture")
+    finally:
+        child.send_signal(signal.SIGINT)
+        child.wait(20)
+
+
+@case("a monitor that is stopped (SIGSTOP) ends at the wall limit")
+def stopped_monitor(t):
+    state = t.private_state()
+    before = settled(state)
+    line = t.command("--wall", "4s", program=WAITING, state=state)
+    child = t.start(line)
+    end = time.monotonic() + 60
+    while not control_groups(state) and time.monotonic() < end:
+        time.sleep(0.05)
+    time.sleep(4.5)  # boots, and is in the middle of its four seconds
+    os.kill(monitor_of(state)[0], signal.SIGSTOP)
+    raw, _ = child.communicate(timeout=90)
+    result = json.loads(raw)
+    t.true((result["verdict"], result["reason"]) in (("timeout", "wall"), ("sandbox_failure", "boot")),
+           f"verdict {result['verdict']}, {result['reason']}")
+    t.true(result["cleanup"]["verified"], f"cleanup {result['cleanup']}")
+    unchanged(t, state, before)
+
+
+@case("two hostile machines leave a third, good job right and in time", alone=True)
+def neighbours(t):
+    hostile = ["import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n",
+               "hold = []\nwhile True:\n    hold.append(bytearray(b'x') * (1 << 20))\n"]
+    children = [t.start(t.command("--wall", "25s", "--vcpus", "2", program=p)) for p in hostile]
+    try:
+        time.sleep(5)
+        result = t.run("print(sum(range(100000)))\n", "--wall", "30s")
+        t.expect(result, "success", stdout=b"4999950000\n")
+    finally:
+        for child in children:
+            verdict = json.loads(child.communicate(timeout=120)[0])
+            t.true(verdict["verdict"] in ("timeout", "oom", "user_exception"), verdict["message"])
 
 
 @case("a job that is interrupted while it boots leaves nothing", alone=True)
