@@ -63,8 +63,8 @@ static int make_dirs(const char *const *names, size_t n, struct err *err)
 static int agent_root(struct err *err)
 {
     static const char *const dirs[] = {
-        "dev",       "proc",        "sys",          PATH_CGROUP + 1,  PATH_LOWER + 1,
-        PATH_RW + 1, PATH_ROOT + 1, PATH_INPUT + 1, PATH_SCRATCH + 1,
+        "dev",       "proc",        "sys",          &PATH_CGROUP[1],  &PATH_LOWER[1],
+        &PATH_RW[1], &PATH_ROOT[1], &PATH_INPUT[1], &PATH_SCRATCH[1],
     };
     int r = 0;
 

@@ -586,16 +586,21 @@ static void kill_machine(struct run *run)
     run->result.checks[run->result.n_checks++] = (struct result_check){"monitor_reaped", reaped};
 }
 
-/* Which cap outputs_inspect() found broken. */
-static enum event_kind cap_of(int errnum)
+/* What outputs_inspect() found: the guest's stream is hostile, its reading is the host's. */
+static enum event_kind inspect_event(const struct err *err)
 {
-    switch (errnum) {
-    case EMFILE:
-        return EVENT_OUTPUT_FILES_CAP;
-    case ENAMETOOLONG:
-        return EVENT_OUTPUT_DEPTH_CAP;
+    switch (err->class) {
+    case ERR_HOST:
+        return EVENT_HOST_FAULT;
+    case ERR_LIMIT: /* the agent should have stopped there: it was not ours that sent this */
+        return err->errnum == EMFILE         ? EVENT_OUTPUT_FILES_CAP
+               : err->errnum == ENAMETOOLONG ? EVENT_OUTPUT_DEPTH_CAP
+                                             : EVENT_OUTPUT_BYTES_CAP;
+    case ERR_NONE:
+    case ERR_USAGE:
+    case ERR_GUEST:
     default:
-        return EVENT_OUTPUT_BYTES_CAP;
+        return EVENT_PROTOCOL;
     }
 }
 
@@ -610,15 +615,7 @@ static void inspect(struct run *run)
     if (outputs_inspect(run->output_fd, run->session.output_bytes, &run->spec->limits,
                         &run->outputs, &err) < 0) {
         (void)!str_escape(&text, err.msg, strlen(err.msg), false);
-        if (err.class == ERR_HOST) {
-            decide(run, EVENT_HOST_FAULT, "inspect", (const char *)text.data);
-
-        } else if (err.class == ERR_LIMIT) {
-            /* The agent should have stopped there: it was not ours that sent this. */
-            decide(run, cap_of(err.errnum), NULL, (const char *)text.data);
-        } else {
-            decide(run, EVENT_PROTOCOL, "inspect", (const char *)text.data);
-        }
+        decide(run, inspect_event(&err), "inspect", (const char *)text.data);
         return;
     }
     run->result.outputs = &run->outputs;

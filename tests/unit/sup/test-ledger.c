@@ -341,8 +341,8 @@ static void a_damaged_slot_that_nobody_holds_is_reported_and_can_be_cleared(void
         "airlock slot 1\n",
         "airlock slot 1\nid=../../etc\nmemory=1\n",
         "airlock slot 1\nid=a\nmemory=99999999999999999999999999\n",
-        "airlock slot 1\nid=a\nmemory=1\nvcpus=1\ndisk=1\nuid=0\npid=1\nstart=1\nmonitor=0\n"
-        "monitor_start=0\nend\n",
+        ("airlock slot 1\nid=a\nmemory=1\nvcpus=1\ndisk=1\nuid=0\npid=1\nstart=1\nmonitor=0\n"
+         "monitor_start=0\nend\n"),
     };
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
@@ -352,6 +352,7 @@ static void a_damaged_slot_that_nobody_holds_is_reported_and_can_be_cleared(void
         struct found found = {0};
         struct err err = ERR_INIT;
 
+        assert_true(fd >= 0 && other >= 0);
         assert_int_equal(admit("m", &roomy, &a), 0);
         assert_int_equal(a.number, 1);
         assert_ok(ledger_stale(store, remember, &found, &err), &err);

@@ -177,7 +177,6 @@ static void writing_replaces_at_once_and_leaves_no_rest(void **state)
     struct err err = ERR_INIT;
     auto_buf struct buf buf = BUF_INIT(16);
     auto_fd int fd = -1;
-    auto_fd int dir = -1;
 
     (void)state;
     put("target", "old");
