@@ -187,8 +187,9 @@ static int program_exit(const json_t *root)
 static int read_report(const struct buf *text, struct report *ret, struct err *err)
 {
     json_error_t at;
-    json_t *root =
-        text->data != NULL ? json_loadb((const char *)text->data, text->len, 0, &at) : NULL;
+    json_t *root = text->data != NULL ? json_loadb((const char *)text->data, text->len,
+                                                   JSON_ALLOW_NUL, &at) /* in a stream */
+                                      : NULL;
     const char *verdict = json_string_value(json_object_get(root, "verdict"));
     const char *message = json_string_value(json_object_get(root, "message"));
     static const char *const ends[] = {"killed_ns", "inspected_ns", "exported_ns", "cleaned_ns"};
