@@ -90,12 +90,12 @@ static void decide_by_err(struct run *run, const struct err *err, const char *re
     (void)!str_escape(&text, err->msg, strlen(err->msg), false);
     if (err->class == ERR_USAGE || (err->class == ERR_LIMIT && !room)) {
         decide(run, EVENT_REJECTED, reason, (const char *)text.data);
-    } else if (room) {
+    } else if (room && !run->machine_made) {
         bool disk = err->errnum == ENOSPC || err->errnum == EDQUOT;
 
         decide(run, EVENT_CAPACITY, disk ? "disk" : "memory", (const char *)text.data);
-
     } else {
+        /* Lack of room while a machine runs, too: "nothing started, safe to retry" is not true. */
         decide(run, EVENT_HOST_FAULT, reason, (const char *)text.data);
     }
 }
@@ -349,6 +349,12 @@ static void note_phase_change(struct run *run, uint64_t now)
     }
 }
 
+/* Since the program's start. A clock that cannot be read any more says 0, not a wrap to 2^64. */
+static uint64_t cpu_used(const struct run *run, uint64_t cpu_ns)
+{
+    return cpu_ns > run->cpu_base_ns ? cpu_ns - run->cpu_base_ns : 0;
+}
+
 /* The monitor's CPU time cannot grow faster than this many threads can run. */
 static uint64_t cpu_check_interval(const struct run *run, uint64_t left_ns)
 {
@@ -362,6 +368,11 @@ static void check_deadlines(struct run *run, uint64_t now)
     struct session *s = &run->session;
     char text[96];
 
+    if (now >= run->phase_deadline && s->closed) {
+        decide(run, EVENT_MONITOR_EXIT, session_phase(s->state),
+               "the machine closed its channel and did not end");
+        return;
+    }
     if (now >= run->phase_deadline) {
         (void)snprintf(text, sizeof(text), "phase '%s' took longer than its %llu s",
                        session_phase(s->state),
@@ -377,7 +388,7 @@ static void check_deadlines(struct run *run, uint64_t now)
         return;
     }
     if (now >= run->cpu_next_check) {
-        uint64_t used = host_process_cpu_ns(run->machine.proc.pid) - run->cpu_base_ns;
+        uint64_t used = cpu_used(run, host_process_cpu_ns(run->machine.proc.pid));
 
         if (used >= run->spec->limits.cpu_ns) {
             decide(run, EVENT_CPU_LIMIT, NULL, NULL);
@@ -543,7 +554,7 @@ static void kill_machine(struct run *run)
     session_end(&run->session);
     cpu = host_process_cpu_ns(pid);
     run->result.machine_cpu_ns = cpu;
-    run->result.cpu_ns = run->wall_deadline != 0 ? cpu - run->cpu_base_ns : 0;
+    run->result.cpu_ns = run->wall_deadline != 0 ? cpu_used(run, cpu) : 0;
     run->result.machine_rss_bytes = host_process_peak_rss(pid);
     proc_kill(&run->machine.proc);
     reaped = proc_wait(&run->machine.proc, RUN_KILL_DEADLINE_NS, &end, &err) == 0;
@@ -568,7 +579,8 @@ static void inspect(struct run *run)
     struct err err = ERR_INIT;
     auto_buf struct buf text = BUF_INIT(SHOWN_MAX);
 
-    if (!run->events.has_exit || run->session.state != SESSION_DONE) {
+    /* What was cut off at a cap is no complete stream. */
+    if (run->over || !run->events.has_exit || run->session.state != SESSION_DONE) {
         return;
     }
     if (outputs_inspect(run->output_fd, run->session.output_bytes, &run->spec->limits,
@@ -633,6 +645,10 @@ static void prove_cleanup(struct run *run)
     bool no_children = false;
     struct err err = ERR_INIT;
     bool released = hold_release(run->hold, &err) == 0;
+
+    if (!released) { /* decides nothing any more; says what is left, where and why */
+        events_add(&run->events, EVENT_HOST_FAULT, now_since(run), "cleanup", err.msg);
+    }
 
     /* We are a subreaper: whatever any helper left behind would be our child by now. */
     no_children = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
