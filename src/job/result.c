@@ -482,8 +482,8 @@ int result_json(const struct result *r, struct buf *out)
     struct builder builder = {0};
     struct builder *b = &builder;
     struct verdict v = verdict_decide(r->events);
-    bool ended_itself = v.decided_by != NULL && r->events->has_exit &&
-                        (v.decided_by->kind == EVENT_EXIT || v.decided_by->kind > EVENT_EXIT);
+    /* An exit report counts only before anything else decided: with one, it did end by itself. */
+    bool ended_itself = r->events->has_exit;
     bool success = v.verdict == AIRLOCK_SUCCESS;
     json_t *root = json_object();
 

@@ -576,6 +576,7 @@ static void kill_machine(struct run *run)
 
 static void inspect(struct run *run)
 {
+    enum event_kind kind = EVENT_PROTOCOL;
     struct err err = ERR_INIT;
     auto_buf struct buf text = BUF_INIT(SHOWN_MAX);
 
@@ -587,14 +588,13 @@ static void inspect(struct run *run)
                         &run->outputs, &err) < 0) {
         (void)!str_escape(&text, err.msg, strlen(err.msg), false);
         if (err.class == ERR_HOST) {
-            decide(run, EVENT_HOST_FAULT, "inspect", (const char *)text.data);
-
-        } else if (err.class == ERR_LIMIT) {
-            /* The agent should have stopped there: it was not ours that sent this. */
-            decide(run, EVENT_OUTPUT_BYTES_CAP, NULL, (const char *)text.data);
-        } else {
-            decide(run, EVENT_PROTOCOL, "inspect", (const char *)text.data);
+            kind = EVENT_HOST_FAULT;
         }
+        if (err.class == ERR_LIMIT) {
+            /* The agent should have stopped there: it was not ours that sent this. */
+            kind = EVENT_OUTPUT_BYTES_CAP;
+        }
+        decide(run, kind, "inspect", (const char *)text.data);
         return;
     }
     run->result.outputs = &run->outputs;
