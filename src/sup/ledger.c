@@ -152,6 +152,7 @@ static int ask_host(int store_fd, struct ledger_capacity *c, struct err *err)
 
 struct budget {
     const char *what;
+    const char *key;  /* ledger_slot.short_of */
     const char *unit; /* behind the numbers */
     uint64_t scale;   /* of what is shown */
     uint64_t need, taken, capacity;
@@ -172,20 +173,21 @@ static int check_budget(const struct budget *b, uint64_t machines, struct err *e
 }
 
 static int check_capacity(const struct ledger_need *need, const struct ledger_capacity *c,
-                          const struct sums *sums, struct err *err)
+                          const struct sums *sums, const char **ret_short, struct err *err)
 {
     const struct budget budgets[] = {
-        {"machines at once", "", 1, 1, sums->machines, c->machines},
-        {"vCPUs", "", 1, need->vcpus, sums->vcpus, c->vcpus},
-        {"memory in total", " MiB", MIB, need->memory_bytes, sums->memory,
+        {"machines at once", "machines", "", 1, 1, sums->machines, c->machines},
+        {"vCPUs", "vcpus", "", 1, need->vcpus, sums->vcpus, c->vcpus},
+        {"memory in total", "memory", " MiB", MIB, need->memory_bytes, sums->memory,
          less(c->memory_total_bytes, c->memory_reserve_bytes)},
-        {"memory available", " MiB", MIB, need->memory_bytes, sums->untouched,
+        {"memory available", "memory", " MiB", MIB, need->memory_bytes, sums->untouched,
          less(c->memory_available_bytes, c->memory_reserve_bytes)},
-        {"disk", " MiB", MIB, need->disk_bytes, sums->disk,
+        {"disk", "disk", " MiB", MIB, need->disk_bytes, sums->disk,
          less(c->disk_free_bytes, c->disk_reserve_bytes)},
     };
 
     if (sums->unreadable[0] != '\0') {
+        *ret_short = "machines";
         return err_set(err, ERR_LIMIT, EAGAIN,
                        "no room for another machine now: %s, but a process holds it, so it counts "
                        "as everything; end that process (lslocks names it) or wait",
@@ -195,6 +197,7 @@ static int check_capacity(const struct ledger_need *need, const struct ledger_ca
         int r = check_budget(&budgets[i], sums->machines, err);
 
         if (r < 0) {
+            *ret_short = budgets[i].key;
             return r;
         }
     }
@@ -232,6 +235,7 @@ static int take_number(const struct ledger_dir *dir, const struct ledger_need *n
         (void)unlinkat(dir->fd, name, 0);
     }
     if (r == -ENOSPC || r == -EDQUOT) {
+        ret->short_of = "disk";
         return err_set(err, ERR_LIMIT, EAGAIN,
                        "no room for another machine now: the state directory's disk is full");
     }
@@ -271,7 +275,7 @@ int ledger_admit(int store_fd, const struct ledger_need *need,
         r = ask_host(store_fd, &c, err);
     }
     if (r == 0) {
-        r = check_capacity(need, &c, &sums, err);
+        r = check_capacity(need, &c, &sums, &ret->short_of, err);
     }
     if (r < 0) {
         return r;
@@ -280,6 +284,7 @@ int ledger_admit(int store_fd, const struct ledger_need *need,
         number++;
     }
     if (number == LEDGER_NUMBERS) {
+        ret->short_of = "machines";
         return err_set(err, ERR_LIMIT, EAGAIN,
                        "no room for another machine now: all %d slots are taken, %u of them wait "
                        "for the reconciliation of a crash",

@@ -66,6 +66,7 @@ struct ledger_slot {
     unsigned int number;
     uid_t uid;                    /* the machine's, gid too; used by no other live machine */
     char group[CGROUP_NAME_SIZE]; /* name for cgroup_create() */
+    const char *short_of;         /* after -EAGAIN: "machines", "vcpus", "memory" or "disk" */
 };
 
 #define LEDGER_SLOT_INIT          \

@@ -153,7 +153,11 @@ static void take_slot(struct run *run)
     /* Scratch, inputs, stdin and the output stream are all files below the state directory. */
     need.disk_bytes = l->disk_bytes + l->input_bytes + l->stdin_bytes + l->output_bytes;
     if (hold_take(run->hold, run->store, &need, &err) < 0) {
-        decide_by_err(run, &err, "admit");
+        if (run->hold->slot.short_of != NULL) {
+            decide(run, EVENT_CAPACITY, run->hold->slot.short_of, err.msg);
+        } else {
+            decide_by_err(run, &err, "admit");
+        }
     }
 }
 

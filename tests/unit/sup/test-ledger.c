@@ -106,6 +106,7 @@ static void each_resource_is_summed_to_its_edge_and_named(void **state)
     static const char *const names[] = {"vCPUs: needs 3, 2 left of 8", "memory in total",
                                         "memory available: needs 400 MiB, 200 MiB left of 1000 MiB",
                                         "disk: needs 701 MiB, 700 MiB left of 1000 MiB"};
+    static const char *const keys[] = {"vcpus", "memory", "memory", "disk"};
     struct ledger_need full = {
         .machine_id = "big", .memory_bytes = 800 * MIB, .vcpus = 6, .disk_bytes = 300 * MIB};
     struct ledger_need second[] = {
@@ -127,6 +128,7 @@ static void each_resource_is_summed_to_its_edge_and_named(void **state)
         if (strstr(err.msg, names[i]) == NULL) {
             fail_msg("'%s' is not in '%s'", names[i], err.msg);
         }
+        assert_string_equal(b.short_of, keys[i]);
     }
     assert_ok(ledger_admit(store, &fits, &roomy, &b, &ok), &ok);
     ledger_release(&a);
