@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,8 +31,9 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-#define CONSOLE_KEEP 4096
-#define SHOWN_MAX    ((size_t)4 * ERR_MSG_MAX) /* any of our texts, every byte escaped */
+#define CONSOLE_KEEP    4096
+#define DISK_FULL_BYTES (4 * MIB)                 /* less is left than the monitor writes at once */
+#define SHOWN_MAX       ((size_t)4 * ERR_MSG_MAX) /* any of our texts, every byte escaped */
 
 struct run {
     struct spec spec_copy;   /* shallow: the caller's, with the engine's own default for --cpu */
@@ -367,6 +369,18 @@ static uint64_t cpu_check_interval(const struct run *run, uint64_t left_ns)
     return interval < NS_PER_MS ? NS_PER_MS : interval;
 }
 
+/*
+ * The monitor stops its machine when the host's disk is full, which from here looks like a program
+ * that takes its time.
+ */
+static bool host_disk_is_full(const struct run *run)
+{
+    struct statvfs fs = {0};
+
+    return fstatvfs(run->store->tmpfd, &fs) == 0 &&
+           (uint64_t)fs.f_bavail < DISK_FULL_BYTES / (fs.f_frsize > 0 ? fs.f_frsize : 1);
+}
+
 static void check_deadlines(struct run *run, uint64_t now)
 {
     struct session *s = &run->session;
@@ -385,6 +399,12 @@ static void check_deadlines(struct run *run, uint64_t now)
         return;
     }
     if (s->state != SESSION_RUN) {
+        return;
+    }
+    if (now >= run->wall_deadline && host_disk_is_full(run)) {
+        decide(run, EVENT_HOST_FAULT, session_phase(s->state),
+               "the disk of the state directory is full and stopped the machine; free some space "
+               "or choose another place with --state");
         return;
     }
     if (now >= run->wall_deadline) {
