@@ -61,21 +61,30 @@ static void on_step(void *ctx, const char *text)
     }
 }
 
+static int require_readable(const char *what, const char *path, struct err *err)
+{
+    int r = access(path, R_OK) < 0 ? -errno : 0;
+
+    if (r == 0) {
+        return 0;
+    }
+    return err_set(err, ERR_USAGE, -r, "%s '%s': %s; %s", what, path, strerrordesc_np(-r),
+                   r == -EACCES ? "make it readable for you, directories above it included"
+                                : "check the path");
+}
+
 /* Finds what can't work before minutes go into building an image; staging checks for real. */
 static int check_readable(const struct spec *spec, struct err *err)
 {
-    if (spec->program_path != NULL && access(spec->program_path, R_OK) < 0) {
-        return err_sys(err, "script '%s'", spec->program_path);
+    int r = spec->program_path != NULL ? require_readable("script", spec->program_path, err) : 0;
+
+    for (size_t i = 0; i < spec->n_inputs && r == 0; i++) {
+        r = spec->inputs[i].path != NULL ? require_readable("--in", spec->inputs[i].path, err) : 0;
     }
-    for (size_t i = 0; i < spec->n_inputs; i++) {
-        if (spec->inputs[i].path != NULL && access(spec->inputs[i].path, R_OK) < 0) {
-            return err_sys(err, "--in '%s'", spec->inputs[i].path);
-        }
+    if (r == 0 && spec->stdin_path != NULL) {
+        r = require_readable("--stdin", spec->stdin_path, err);
     }
-    if (spec->stdin_path != NULL && access(spec->stdin_path, R_OK) < 0) {
-        return err_sys(err, "--stdin '%s'", spec->stdin_path);
-    }
-    return 0;
+    return r;
 }
 
 static const char *image_of(const struct spec *spec)
@@ -187,8 +196,9 @@ static int program_exit(const json_t *root)
 static int read_report(const struct buf *text, struct report *ret, struct err *err)
 {
     json_error_t at;
-    json_t *root =
-        text->data != NULL ? json_loadb((const char *)text->data, text->len, 0, &at) : NULL;
+    json_t *root = text->data != NULL ? json_loadb((const char *)text->data, text->len,
+                                                   JSON_ALLOW_NUL, &at) /* in a stream */
+                                      : NULL;
     const char *verdict = json_string_value(json_object_get(root, "verdict"));
     const char *message = json_string_value(json_object_get(root, "message"));
     static const char *const ends[] = {"killed_ns", "inspected_ns", "exported_ns", "cleaned_ns"};
@@ -205,7 +215,7 @@ static int read_report(const struct buf *text, struct report *ret, struct err *e
     }
     *ret = (struct report){.verdict = (enum airlock_verdict)number,
                            .exit_code = program_exit(root),
-                           .boot_ns = phase(root, "ready_ns"),
+                           .boot_ns = since(phase(root, "spawned_ns"), phase(root, "ready_ns")),
                            .run_ns = since(phase(root, "started_ns"), phase(root, "exited_ns")),
                            .n_outputs = json_array_size(json_object_get(root, "outputs")),
                            .n_dropped = json_array_size(json_object_get(root, "dropped"))};

@@ -52,6 +52,19 @@ static json_t *base64(const uint8_t *data, size_t len)
     return json_stringn((const char *)text, size - 1);
 }
 
+/* Text that may have been cut or may hold foreign bytes: never a reason to have no result. */
+static json_t *printable(const char *s)
+{
+    auto_buf struct buf shown = BUF_INIT(4 * strlen(s) + 1);
+
+    if (str_is_utf8(s, strlen(s))) {
+        return json_string(s);
+    }
+    return str_escape(&shown, s, strlen(s), false) < 0
+               ? NULL
+               : json_stringn((const char *)shown.data, shown.len);
+}
+
 static json_t *digest_text(const struct digest *d)
 {
     char text[sizeof(d->hex) + 8];
@@ -178,7 +191,7 @@ static json_t *inputs(struct builder *b, const struct stage *stage)
         json_t *o = json_object();
 
         if (o != NULL) {
-            set(b, o, "name", json_string(stage->inputs[i].name));
+            set(b, o, "name", printable(stage->inputs[i].name));
             set(b, o, "bytes", integer(stage->inputs[i].bytes));
             set(b, o, "sha256", json_string(stage->inputs[i].digest.hex));
         }
@@ -245,7 +258,7 @@ static json_t *events(struct builder *b, const struct events *ev)
                 set(b, o, "reason", json_string(e->reason));
             }
             if (e->detail[0] != '\0') {
-                set(b, o, "detail", json_string(e->detail));
+                set(b, o, "detail", printable(e->detail));
             }
         }
         append(b, a, o);
@@ -467,14 +480,6 @@ static int finish(struct builder *b, json_t *root, struct buf *out)
     return r;
 }
 
-static json_t *shown(const struct buf *b)
-{
-    json_t *s = b->data != NULL ? json_stringn((const char *)b->data, b->len) : json_string("");
-
-    /* Text cut in the middle of a character is no UTF-8: say that much rather than nothing. */
-    return s != NULL ? s : json_string("(message not printable)");
-}
-
 static void head(struct builder *b, json_t *root, const struct verdict *v, const struct buf *msg,
                  const struct msg_exit *e)
 {
@@ -482,7 +487,7 @@ static void head(struct builder *b, json_t *root, const struct verdict *v, const
 
     set(b, root, "verdict", json_string(verdict_name(v->verdict)));
     set(b, root, "reason", text_or_null(v->reason));
-    set(b, root, "message", shown(msg));
+    set(b, root, "message", printable(msg->data != NULL ? (const char *)msg->data : ""));
     set(b, root, "exit_code",
         e != NULL && !e->signaled ? json_integer((json_int_t)e->code) : json_null());
     set(b, root, "signal",
@@ -491,12 +496,12 @@ static void head(struct builder *b, json_t *root, const struct verdict *v, const
 
 int result_json(const struct result *r, struct buf *out)
 {
-    auto_buf struct buf msg = BUF_INIT(2048);
+    auto_buf struct buf msg = BUF_INIT(4096);
     struct builder builder = {0};
     struct builder *b = &builder;
     struct verdict v = verdict_decide(r->events);
-    bool ended_itself = v.decided_by != NULL && r->events->has_exit &&
-                        (v.decided_by->kind == EVENT_EXIT || v.decided_by->kind > EVENT_EXIT);
+    /* An exit report counts only before anything else decided: with one, it did end by itself. */
+    bool ended_itself = r->events->has_exit;
     bool success = v.verdict == AIRLOCK_SUCCESS;
     json_t *root = json_object();
 

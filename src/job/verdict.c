@@ -43,6 +43,21 @@ static const struct {
     [EVENT_OUTPUT_DROPPED] = {"output_dropped", false, false, AIRLOCK_SUCCESS, NULL},
 };
 
+/* Cut text ends with a whole character: half of one is no UTF-8 and could not be told in JSON. */
+static void put_detail(char out[EVENT_DETAIL_MAX], const char *detail)
+{
+    size_t len = strlen(detail);
+
+    if (len >= EVENT_DETAIL_MAX) {
+        len = EVENT_DETAIL_MAX - 1;
+        while (len > 0 && ((unsigned char)detail[len] & 0xc0) == 0x80) {
+            len--;
+        }
+    }
+    memcpy(out, detail, len);
+    out[len] = '\0';
+}
+
 void events_add(struct events *ev, enum event_kind kind, uint64_t at_ns, const char *reason,
                 const char *detail)
 {
@@ -58,7 +73,7 @@ void events_add(struct events *ev, enum event_kind kind, uint64_t at_ns, const c
     e->kind = kind;
     e->at_ns = at_ns;
     e->reason = reason;
-    (void)snprintf(e->detail, sizeof(e->detail), "%s", detail != NULL ? detail : "");
+    put_detail(e->detail, detail != NULL ? detail : "");
 }
 
 /* The earliest deciding event that comes after the one given (NULL: of all). */

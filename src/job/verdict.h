@@ -47,7 +47,7 @@ enum event_kind {
     EVENT_KINDS,
 };
 
-#define EVENT_DETAIL_MAX 320
+#define EVENT_DETAIL_MAX 1024 /* = ERR_MSG_MAX: the remedy stands at the end of a message */
 #define EVENTS_MAX       64
 
 struct event {

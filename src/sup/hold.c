@@ -77,7 +77,15 @@ static int sweep_slot(void *arg, const struct ledger_entry *entry, struct err *e
     if (entry->readable && entry->group[0] != '\0') {
         r = remove_group(sweep->host, entry->group, err);
     }
-    return r < 0 ? r : ledger_clear(sweep->store_fd, entry, err);
+    if (r < 0) {
+        return r;
+    }
+    r = ledger_clear(sweep->store_fd, entry, err);
+    if (r == -EBUSY) { /* another supervisor cleared it first, and the number is in use again */
+        *err = (struct err)ERR_INIT;
+        r = 0;
+    }
+    return r;
 }
 
 static int sweep_group(void *arg, const char *name, struct err *err)

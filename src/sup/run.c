@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,8 +32,9 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-#define CONSOLE_KEEP 4096
-#define SHOWN_MAX    ((size_t)4 * ERR_MSG_MAX) /* any of our texts, every byte escaped */
+#define CONSOLE_KEEP    4096
+#define DISK_FULL_BYTES (4 * MIB)                 /* less is left than the monitor writes at once */
+#define SHOWN_MAX       ((size_t)4 * ERR_MSG_MAX) /* any of our texts, every byte escaped */
 
 struct run {
     struct spec spec_copy;   /* shallow: the caller's, with the engine's own default for --cpu */
@@ -109,9 +111,10 @@ static void decide_by_err(struct run *run, const struct err *err, const char *re
     (void)!str_escape(&text, err->msg, strlen(err->msg), false);
     if (err->class == ERR_USAGE || (err->class == ERR_LIMIT && short_of == NULL)) {
         decide(run, EVENT_REJECTED, reason, (const char *)text.data);
-    } else if (short_of != NULL) {
+    } else if (short_of != NULL && !run->machine_made) {
         decide(run, EVENT_CAPACITY, short_of, (const char *)text.data);
     } else {
+        /* Lack of room while a machine runs, too: "nothing started, safe to retry" is not true. */
         decide(run, EVENT_HOST_FAULT, reason, (const char *)text.data);
     }
 }
@@ -211,7 +214,6 @@ static void admit(struct run *run)
     run->result.kernel = run->boot.kernel;
     run->result.initramfs = run->boot.initramfs;
     run->result.root = run->boot.root;
-    take_slot(run);
 }
 
 static void stage(struct run *run)
@@ -224,6 +226,11 @@ static void stage(struct run *run)
         } else {
             decide_by_err(run, &err, "stdin");
         }
+        return;
+    }
+    /* Only now: a pipe that takes its time to end must not keep a place from others. */
+    take_slot(run);
+    if (run->over) {
         return;
     }
     if (stage_build(run->spec, run->store->tmpfd, &run->stage, &err) < 0) {
@@ -372,6 +379,12 @@ static void note_phase_change(struct run *run, uint64_t now)
     }
 }
 
+/* Since the program's start. A clock that cannot be read any more says 0, not a wrap to 2^64. */
+static uint64_t cpu_used(const struct run *run, uint64_t cpu_ns)
+{
+    return cpu_ns > run->cpu_base_ns ? cpu_ns - run->cpu_base_ns : 0;
+}
+
 /* The monitor's CPU time cannot grow faster than this many threads can run. */
 static uint64_t cpu_check_interval(const struct run *run, uint64_t left_ns)
 {
@@ -380,11 +393,28 @@ static uint64_t cpu_check_interval(const struct run *run, uint64_t left_ns)
     return interval < NS_PER_MS ? NS_PER_MS : interval;
 }
 
+/*
+ * The monitor stops its machine when the host's disk is full, which from here looks like a program
+ * that takes its time.
+ */
+static bool host_disk_is_full(const struct run *run)
+{
+    struct statvfs fs = {0};
+
+    return fstatvfs(run->store->tmpfd, &fs) == 0 &&
+           (uint64_t)fs.f_bavail < DISK_FULL_BYTES / (fs.f_frsize > 0 ? fs.f_frsize : 1);
+}
+
 static void check_deadlines(struct run *run, uint64_t now)
 {
     struct session *s = &run->session;
     char text[96];
 
+    if (now >= run->phase_deadline && s->closed) {
+        decide(run, EVENT_MONITOR_EXIT, session_phase(s->state),
+               "the machine closed its channel and did not end");
+        return;
+    }
     if (now >= run->phase_deadline) {
         (void)snprintf(text, sizeof(text), "phase '%s' took longer than its %llu s",
                        session_phase(s->state),
@@ -395,12 +425,18 @@ static void check_deadlines(struct run *run, uint64_t now)
     if (s->state != SESSION_RUN) {
         return;
     }
+    if (now >= run->wall_deadline && host_disk_is_full(run)) {
+        decide(run, EVENT_HOST_FAULT, session_phase(s->state),
+               "the disk of the state directory is full and stopped the machine; free some space "
+               "or choose another place with --state");
+        return;
+    }
     if (now >= run->wall_deadline) {
         decide(run, EVENT_WALL_LIMIT, NULL, NULL);
         return;
     }
     if (now >= run->cpu_next_check) {
-        uint64_t used = host_process_cpu_ns(run->machine.proc.pid) - run->cpu_base_ns;
+        uint64_t used = cpu_used(run, host_process_cpu_ns(run->machine.proc.pid));
 
         if (used >= run->spec->limits.cpu_ns) {
             decide(run, EVENT_CPU_LIMIT, NULL, NULL);
@@ -480,7 +516,11 @@ static void monitor_ended(struct run *run)
         return;
     }
     if (hold_was_oom(run->hold)) {
-        decide(run, EVENT_HOST_OOM, NULL, "the host's kernel killed the machine for memory");
+        const char *what = "the host's kernel killed the machine for memory";
+        bool ran = run->session.state != SESSION_BOOT && run->session.state != SESSION_START;
+
+        decide(run, ran ? EVENT_HOST_OOM : EVENT_MONITOR_EXIT, session_phase(run->session.state),
+               what);
         return;
     }
     console_hint(run, "the machine ended by itself", text, sizeof(text));
@@ -566,16 +606,18 @@ static void kill_machine(struct run *run)
     session_end(&run->session);
     cpu = host_process_cpu_ns(pid);
     run->result.machine_cpu_ns = cpu;
-    run->result.cpu_ns = run->wall_deadline != 0 ? cpu - run->cpu_base_ns : 0;
+    run->result.cpu_ns = run->wall_deadline != 0 ? cpu_used(run, cpu) : 0;
     run->result.machine_rss_bytes = host_process_peak_rss(pid);
     proc_kill(&run->machine.proc);
     reaped = proc_wait(&run->machine.proc, RUN_KILL_DEADLINE_NS, &end, &err) == 0;
     run->result.phases.killed = now_since(run);
-    /* The program's last words that were on their way when the limit struck. */
-    while (!run->session.closed) {
+    /* The program's last words that were on their way when the limit struck; the end of file comes
+     * with the monitor's end, and is waited for no longer than that end was. */
+    while (reaped && !run->session.closed &&
+           since(run, clock_mono_ns()) < run->result.phases.killed + RUN_KILL_DEADLINE_NS) {
         struct err bad = ERR_INIT;
 
-        if (!reaped || session_read(&run->session, now_since(run), &bad) < 0) {
+        if (session_read(&run->session, now_since(run), &bad) < 0) {
             break;
         }
     }
@@ -609,7 +651,8 @@ static void inspect(struct run *run)
     struct err err = ERR_INIT;
     auto_buf struct buf text = BUF_INIT(SHOWN_MAX);
 
-    if (!run->events.has_exit || run->session.state != SESSION_DONE) {
+    /* What was cut off at a cap is no complete stream. */
+    if (run->over || !run->events.has_exit || run->session.state != SESSION_DONE) {
         return;
     }
     if (outputs_inspect(run->output_fd, run->session.output_bytes, &run->spec->limits,
@@ -670,6 +713,8 @@ static void prove_cleanup(struct run *run)
 
     if (released) {
         reaper_dismiss(&run->reaper); /* else it tries again when we are gone */
+    } else { /* decides nothing any more; says what is left, where and why */
+        events_add(&run->events, EVENT_HOST_FAULT, now_since(run), "cleanup", err.msg);
     }
     /* We are a subreaper: whatever any helper left behind would be our child by now. */
     no_children = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;

@@ -15,6 +15,15 @@ def all_bytes(t):
     t.equal(result.doc["stdout"]["bytes"], len(ALL_BYTES), "stdout.bytes")
 
 
+@case("a NUL in UTF-8 text changes neither the verdict nor the text")
+def nul_in_text(t):
+    want = "\u00e9\0\0{\"verdict\":\"success\"}\n".encode()
+    result = t.run(f"import sys\nsys.stdout.buffer.write({want!r})\nsys.exit(3)\n")
+    t.expect(result, "user_exception", stdout=want)
+    t.equal(result.doc["stdout"]["encoding"], "utf8", "encoding")
+    t.equal(result.doc["exit_code"], 3, "exit_code")
+
+
 @case("97 KiB arrive complete")
 def middling(t):
     want = b"".join(b"%07d\n" % n for n in range(97 * 128))

@@ -47,7 +47,8 @@ static void send_text(int fd, enum sup_event_kind kind, const char *text)
 
 static const char success[] =
     "{\"verdict\":\"success\",\"reason\":null,\"message\":\"fine\",\"exit_code\":0,"
-    "\"signal\":null,\"outputs\":[{},{}],\"dropped\":[],\"phases\":{\"ready_ns\":3100000000,"
+    "\"signal\":null,\"outputs\":[{},{}],\"dropped\":[],"
+    "\"phases\":{\"spawned_ns\":100000000,\"ready_ns\":3200000000,"
     "\"started_ns\":3200000000,\"exited_ns\":3500000000,\"cleaned_ns\":3900000000}}";
 static const char failed[] = "{\"verdict\":\"user_exception\",\"message\":\"exit code 7\","
                              "\"exit_code\":7,\"signal\":null}";

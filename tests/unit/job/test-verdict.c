@@ -172,6 +172,26 @@ static void told_events_never_crowd_out_deciding_ones(void **state)
     check(&ev, AIRLOCK_TIMEOUT, "wall");
 }
 
+static void a_detail_is_cut_between_characters(void **state)
+{
+    struct events ev = {0};
+    char text[2 * EVENT_DETAIL_MAX];
+    size_t len = 0;
+
+    (void)state;
+    for (size_t shift = 0; shift < 4; shift++) {
+        ev.n = 0;
+        memset(text, 'x', shift);
+        for (size_t at = shift; at + 4 < sizeof(text); at += 4) {
+            memcpy(text + at, "\xf0\x9f\x98\x80", 5);
+        }
+        events_add(&ev, EVENT_REJECTED, 1, "own", text);
+        len = strlen(ev.list[0].detail);
+        assert_true(len < EVENT_DETAIL_MAX && len >= EVENT_DETAIL_MAX - 4);
+        assert_int_equal((len - shift) % 4, 0);
+    }
+}
+
 static void signals_have_their_names(void **state)
 {
     char text[24];
@@ -183,7 +203,7 @@ static void signals_have_their_names(void **state)
     assert_string_equal(signal_name(99, text), "signal 99");
 }
 
-TEST_MAIN(T(every_deciding_kind_is_in_the_order),
+TEST_MAIN(T(every_deciding_kind_is_in_the_order), T(a_detail_is_cut_between_characters),
           T(simultaneous_events_have_one_answer_in_either_order),
           T(the_earlier_event_wins_whatever_its_kind), T(nothing_recorded_is_our_failure),
           T(exit_zero_alone_is_not_success), T(exit_zero_is_decided_by_what_follows),
