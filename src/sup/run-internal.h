@@ -1,0 +1,84 @@
+/*
+ * run-internal.h - one job inside the supervisor, for the files that make up its life: run.c (the
+ * loop and the order of it all), run-admit.c (before the machine) and run-end.c (after it).
+ */
+#pragma once
+
+#include "base/base.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+#include "job/outputs.h"
+#include "job/result.h"
+#include "job/stage.h"
+#include "sup/client.h"
+#include "sup/engine.h"
+#include "sup/hold.h"
+#include "sup/host.h"
+#include "sup/reaper.h"
+#include "sup/session.h"
+#include "sup/spool.h"
+
+#define CONSOLE_KEEP 4096
+#define SHOWN_MAX    ((size_t)4 * ERR_MSG_MAX) /* any of our texts, every byte escaped */
+
+struct run {
+    struct spec spec_copy;   /* shallow: the caller's, with the engine's own default for --cpu */
+    const struct spec *spec; /* = &spec_copy */
+    const struct store *store;
+    struct client *client;
+    struct hold *hold; /* slot and control groups */
+    uint64_t submitted_ns;
+    bool streaming;
+    bool over; /* a deciding event other than the program's exit was recorded */
+    struct events events;
+    struct result result;
+    const struct engine *engine;
+    struct store_boot boot;
+    struct stage stage;
+    struct spool input; /* stdin */
+    int output_fd;
+    struct reaper reaper;
+    struct machine machine;
+    bool machine_made;
+    struct session session;
+    struct buf captured[2];
+    struct outputs outputs;
+    char console[CONSOLE_KEEP + 1]; /* last bytes of the guest's console and the monitor */
+    size_t console_len;
+    char monitor_version[128];
+    uint64_t phase_deadline; /* absolute ns */
+    enum session_state phase_of_deadline;
+    uint64_t wall_deadline;  /* absolute, 0 before STARTED */
+    uint64_t cpu_base_ns;    /* of the monitor at STARTED */
+    uint64_t cpu_next_check; /* absolute */
+};
+
+/* Nanoseconds from submission; never 0, which means "not reached". */
+uint64_t run_since(const struct run *run, uint64_t mono_ns) nonnull_all;
+uint64_t run_now(const struct run *run) nonnull_all;
+
+/* Records a deciding event: the machine is then only killed. detail may be NULL. */
+void run_decide(struct run *run, enum event_kind kind, const char *reason, const char *detail)
+    nonnull_args(1);
+/* A failure of staging or starting: what the caller can mend, what the host lacks, our fault. */
+void run_decide_by_err(struct run *run, const struct err *err, const char *reason) nonnull_all;
+/* Tells the caller which phase begins. */
+void run_phase(struct run *run, const char *name) nonnull_all;
+/* Takes what the console has to say; keeps the end of it. */
+void run_read_console(struct run *run) nonnull_all;
+
+/* Since the program's start. A clock that cannot be read any more says 0, not a wrap to 2^64. */
+uint64_t run_cpu_used(const struct run *run, uint64_t cpu_ns) nonnull_all;
+
+/* run-admit.c: each records a deciding event if it fails. */
+void run_admit(struct run *run) nonnull_all;
+void run_stage(struct run *run) nonnull_all;
+void run_start_machine(struct run *run, struct host_tsc tsc) nonnull_all;
+
+/* run-end.c, in this order; each looks for itself whether there is something to do. */
+void run_kill_machine(struct run *run) nonnull_all;
+void run_inspect(struct run *run) nonnull_all;
+void run_export(struct run *run) nonnull_all;
+void run_prove_cleanup(struct run *run) nonnull_all;
+must_use int run_answer(struct run *run) nonnull_all;
