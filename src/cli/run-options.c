@@ -253,31 +253,6 @@ static const struct opt own_opts[] = {
     {.name = "cold-interpreter", .take = take_unsupported, .help = "not supported yet"},
 };
 
-/* The default as a person would type it. */
-static void default_text(const struct spec_limit_info *info, char out[32])
-{
-    static const struct {
-        enum spec_unit unit;
-        uint64_t factor;
-        const char *suffix;
-    } scales[] = {
-        {SPEC_UNIT_BYTES, GIB, "G"},          {SPEC_UNIT_BYTES, MIB, "M"},
-        {SPEC_UNIT_BYTES, KIB, "K"},          {SPEC_UNIT_BYTES, 1, ""},
-        {SPEC_UNIT_NS, 3600 * NS_PER_S, "h"}, {SPEC_UNIT_NS, NS_PER_S, "s"},
-        {SPEC_UNIT_NS, NS_PER_MS, "ms"},      {SPEC_UNIT_COUNT, 1, ""},
-    };
-
-    (void)snprintf(out, 32, "%" PRIu64, info->def);
-    for (size_t i = 0; i < ARRAY_LEN(scales); i++) {
-        if (scales[i].unit == info->unit && info->def >= scales[i].factor &&
-            info->def % scales[i].factor == 0) {
-            (void)snprintf(out, 32, "%" PRIu64 "%s", info->def / scales[i].factor,
-                           scales[i].suffix);
-            return;
-        }
-    }
-}
-
 static const char *unit_arg(enum spec_unit unit)
 {
     switch (unit) {
@@ -305,9 +280,8 @@ void run_options_init(struct run_options *o)
         const struct spec_limit_info *info = &spec_limit_infos[i];
         char def[32];
 
-        default_text(info, def);
         (void)snprintf(o->help[i], RUN_HELP_MAX, "%s (default: %s)", info->help,
-                       info->def == info->max ? "no limit of its own" : def);
+                       spec_value_text(info->unit, info->def, def));
         o->table[n++] = (struct opt){.name = info->option,
                                      .arg = unit_arg(info->unit),
                                      .help = o->help[i],

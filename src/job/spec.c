@@ -42,7 +42,7 @@ const struct spec_limit_info spec_limit_infos[] = {
     LIMIT(wall_ns, "wall", "wall_ms", NS, 10 * NS_PER_S, NS_PER_MS, 24 * NS_PER_H,
           "time from the program's start to its end, on the host's clock"),
     LIMIT(cpu_ns, "cpu", "cpu_ms", NS, 5 * NS_PER_S, NS_PER_MS, 192 * NS_PER_H,
-          "CPU time of the whole machine, measured on the host (default 10s on engine tcg)"),
+          "CPU time of the whole machine, measured on the host; on engine tcg 10s if not given"),
     LIMIT(memory_bytes, "memory", "memory_bytes", BYTES, 256 * MIB, 32 * MIB, 64 * GIB,
           "memory of the program and all its processes"),
     LIMIT(vcpus, "vcpus", "vcpus", COUNT, 1, 1, 8, "virtual CPUs"),
@@ -62,7 +62,7 @@ const struct spec_limit_info spec_limit_infos[] = {
     LIMIT(output_bytes, "out-bytes", "output_bytes", BYTES, 16 * MIB, 1, 4 * GIB,
           "bytes of all output files"),
     LIMIT(output_files, "out-files", "output_files", COUNT, 64, 1, 65536,
-          "output files, and as many directories"),
+          "entries of /out: files, directories and dropped ones"),
     LIMIT(output_depth, "out-depth", "output_depth", COUNT, 16, 1, 64,
           "parts of an output's path: a/b/c has 3"),
 };
@@ -118,8 +118,7 @@ void spec_limit_put(struct spec_limits *l, const struct spec_limit_info *info, u
     *(uint64_t *)(void *)((char *)l + info->offset) = value;
 }
 
-/* As a person would type it ("64M", "10s"): the parser takes it back. */
-static const char *value_text(enum spec_unit unit, uint64_t v, char out[32])
+const char *spec_value_text(enum spec_unit unit, uint64_t v, char out[32])
 {
     static const struct {
         enum spec_unit unit;
@@ -150,7 +149,8 @@ int spec_limit_fail(const struct spec_limit_info *info, const char *label, const
     char hi[32];
 
     return err_usage(err, "%s: '%s' %s; give a value from %s to %s", label, shown, why,
-                     value_text(info->unit, info->min, lo), value_text(info->unit, info->max, hi));
+                     spec_value_text(info->unit, info->min, lo),
+                     spec_value_text(info->unit, info->max, hi));
 }
 
 static const char *unit_word(enum spec_unit unit)
@@ -553,7 +553,7 @@ static int check_limits(const struct spec *spec, struct err *err)
             continue;
         }
         (void)snprintf(label, sizeof(label), "--%s", info->option);
-        (void)value_text(info->unit, v, shown);
+        (void)spec_value_text(info->unit, v, shown);
         return spec_limit_fail(info, label, shown, "is out of range", err);
     }
     if (l->inodes > l->disk_bytes / SPEC_DISK_BYTES_PER_INODE) {

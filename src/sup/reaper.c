@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "job/outputs.h"
@@ -74,28 +73,21 @@ int reaper_start(struct hold *hold, const char *out_dir, const char *machine_id,
     int pipe_fds[2] = {-1, -1};
     auto_fd int rd = -1;
     auto_fd int wr = -1;
-    auto_proc struct proc proc = PROC_INIT;
+    int r = 0;
 
     if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
         return err_sys(err, "pipe");
     }
     rd = pipe_fds[0];
     wr = pipe_fds[1];
-    proc.pid = fork();
-    if (proc.pid < 0) {
-        proc.pid = 0;
-        return err_sys(err, "start the reaper");
+    r = proc_fork(&ret->proc, err);
+    if (r < 0) {
+        return err_wrap(err, "start the reaper");
     }
-    if (proc.pid == 0) {
+    if (r == 1) {
         (void)close(wr);
         reaper_main(hold, out_dir, machine_id, rd);
     }
-    proc.pidfd = (int)syscall(SYS_pidfd_open, proc.pid, 0);
-    if (proc.pidfd < 0) {
-        return err_sys(err, "pidfd_open");
-    }
-    ret->proc = proc;
-    proc = (struct proc)PROC_INIT;
     ret->fd = STEAL_FD(&wr);
     return 0;
 }

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "job/result.h"
@@ -83,7 +82,6 @@ int sup_start(const struct spec *spec, const struct store *store, bool streaming
     int pair[2] = {-1, -1};
     auto_fd int ours = -1;
     auto_fd int theirs = -1;
-    auto_proc struct proc proc = PROC_INIT;
     auto_hold struct hold *hold = hold_new();
     int r = 0;
 
@@ -99,20 +97,13 @@ int sup_start(const struct spec *spec, const struct store *store, bool streaming
     }
     ours = pair[0];
     theirs = pair[1];
-    proc.pid = fork();
-    if (proc.pid < 0) {
-        proc.pid = 0;
-        return err_sys(err, "start the supervisor");
+    r = proc_fork(&ret->proc, err);
+    if (r < 0) {
+        return err_wrap(err, "start the supervisor");
     }
-    if (proc.pid == 0) {
+    if (r == 1) {
         supervisor(spec, store, hold, theirs, submitted_ns, streaming);
     }
-    proc.pidfd = (int)syscall(SYS_pidfd_open, proc.pid, 0);
-    if (proc.pidfd < 0) {
-        return err_sys(err, "pidfd_open");
-    }
-    ret->proc = proc;
-    proc = (struct proc)PROC_INIT;
     ret->fd = STEAL_FD(&ours);
     ret->in = (struct buf)BUF_INIT(SUP_EVENT_MAX);
     ret->finished = false;

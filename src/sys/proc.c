@@ -137,6 +137,27 @@ _Noreturn static void child(const struct proc_spec *spec, pid_t parent, int repo
     child_failed(high, errno);
 }
 
+int proc_fork(struct proc *ret, struct err *err)
+{
+    auto_proc struct proc proc = PROC_INIT;
+
+    proc.pid = fork();
+    if (proc.pid < 0) {
+        proc.pid = 0;
+        return err_sys(err, "fork");
+    }
+    if (proc.pid == 0) {
+        return 1;
+    }
+    proc.pidfd = (int)syscall(SYS_pidfd_open, proc.pid, 0); /* close-on-exec by itself */
+    if (proc.pidfd < 0) {
+        return err_sys(err, "pidfd_open");
+    }
+    *ret = proc;
+    proc = (struct proc)PROC_INIT;
+    return 0;
+}
+
 int proc_spawn(const struct proc_spec *spec, struct proc *ret, struct err *err)
 {
     int pipe_fds[2] = {-1, -1};
@@ -156,20 +177,14 @@ int proc_spawn(const struct proc_spec *spec, struct proc *ret, struct err *err)
     }
     rd = pipe_fds[0];
     wr = pipe_fds[1];
-    proc.pid = fork();
-    if (proc.pid < 0) {
-        proc.pid = 0;
-        return err_sys(err, "fork");
+    r = proc_fork(&proc, err);
+    if (r < 0) {
+        return r;
     }
-    if (proc.pid == 0) {
+    if (r == 1) {
         child(spec, parent, wr);
     }
     fd_close_p(&wr);
-    proc.pidfd = (int)syscall(SYS_pidfd_open, proc.pid, 0);
-    if (proc.pidfd < 0) {
-        return err_sys(err, "pidfd_open");
-    }
-    (void)fcntl(proc.pidfd, F_SETFD, FD_CLOEXEC);
     r = fd_read_full(rd, &child_errno, sizeof(child_errno), &got, err);
     if (r < 0) {
         return r;

@@ -52,6 +52,9 @@ struct proc_end {
 must_use int proc_spawn(const struct proc_spec *spec, struct proc *ret,
                         struct err *err) nonnull_all;
 
+/* fork() with a pidfd for the parent. 1 in the child (*ret untouched), 0 in the parent, or -errno. */
+must_use int proc_fork(struct proc *ret, struct err *err) nonnull_all;
+
 /* Every signal to its default action and none blocked, for a process that begins anew. */
 void proc_reset_signals(void);
 
