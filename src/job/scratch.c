@@ -1,6 +1,7 @@
 #include "job/scratch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +58,17 @@ int scratch_start(const struct spec_limits *limits, int tmp_dirfd, struct scratc
     }
     if (ftruncate(scratch.fd, (off_t)STAGE_SCRATCH_DEVICE_BYTES) < 0) {
         return err_sys(err, "create the scratch disk");
+    }
+    /*
+     * Its blocks are taken now, where the filesystem can: a host disk that fills later would stop
+     * a running machine (QEMU pauses it) and be taken for the program's own slowness.
+     */
+    if (fallocate(scratch.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)limits->disk_bytes) < 0 &&
+        errno != EOPNOTSUPP) {
+        if (errno == ENOSPC || errno == EDQUOT) {
+            return err_set(err, ERR_LIMIT, ENOSPC, "no space left for the scratch disk");
+        }
+        return err_sys(err, "reserve the scratch disk");
     }
     scratch.log_fd = memfd_create("mke2fs", MFD_CLOEXEC);
     if (scratch.log_fd < 0) {

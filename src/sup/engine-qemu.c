@@ -113,8 +113,7 @@ static void disk_args(struct args *a, const struct machine_config *c)
     arg2(a, "-device", "virtio-blk-device,drive=input,serial=airlock-input");
     arg2(a, "-add-fd", "fd=8,set=3");
     arg2(a, "-blockdev",
-         "driver=file,node-name=scratch,filename=/dev/fdset/3,locking=off,aio=threads,"
-         "discard=unmap");
+         "driver=file,node-name=scratch,filename=/dev/fdset/3,locking=off,aio=threads");
     arg2(a, "-device", "virtio-blk-device,drive=scratch,serial=airlock-scratch");
 }
 
