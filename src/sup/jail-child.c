@@ -51,17 +51,8 @@ static int step_ns_cgroup(struct jail_child *c)
 
 static int step_session(struct jail_child *c)
 {
-    const struct sigaction standard = {.sa_handler = SIG_DFL};
-    sigset_t none;
-
     (void)c;
-    for (int s = 1; s < NSIG; s++) {
-        (void)sigaction(s, &standard, NULL); /* refused for KILL, STOP and glibc's own two */
-    }
-    (void)sigemptyset(&none);
-    if (pthread_sigmask(SIG_SETMASK, &none, NULL) != 0) {
-        return -EINVAL;
-    }
+    proc_reset_signals();
     return sys_result(setsid());
 }
 

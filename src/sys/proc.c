@@ -97,11 +97,19 @@ _Noreturn static void child_failed(int report, int e)
 
 void proc_reset_signals(void)
 {
-    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    /* The kernel's own struct: the C library's sigaction() refuses its signals 32 and 33, which a
+     * parent may have left ignored all the same. */
+    const struct {
+        void *handler;
+        unsigned long flags;
+        void *restorer;
+        uint64_t mask;
+    } dfl = {NULL, 0, NULL, 0};
+
     sigset_t none;
 
     for (int s = 1; s < NSIG; s++) {
-        (void)sigaction(s, &dfl, NULL); /* SIGKILL, SIGSTOP and the C library's own refuse */
+        (void)syscall(SYS_rt_sigaction, s, &dfl, NULL, sizeof(dfl.mask)); /* not KILL, STOP */
     }
     (void)sigemptyset(&none);
     (void)pthread_sigmask(SIG_SETMASK, &none, NULL);

@@ -109,7 +109,7 @@ def monitor_of(state):
     raise Fail("no machine is in a control group")
 
 
-@case("the jail around a running machine has the expected posture, every thread", root=True)
+@case("the jail around a running machine has the expected posture, every thread", alone=True, root=True)
 def posture(t):
     state = t.private_state()
     settled(state)
@@ -128,7 +128,7 @@ def posture(t):
         child.wait(20)
 
 
-@case("a monitor that is stopped (SIGSTOP) ends at the wall limit")
+@case("a monitor that is stopped (SIGSTOP) ends at the wall limit", alone=True)
 def stopped_monitor(t):
     state = t.private_state()
     before = settled(state)
