@@ -293,7 +293,11 @@ def control_groups(state):
 
     at = os.stat(pathlib.Path(state) / "slots")
     tag = f"{mix((mix(at.st_dev) + at.st_ino) % 2**64):016x}"
-    return sorted(str(p) for p in pathlib.Path("/sys/fs/cgroup").glob(f"**/airlock/*.{tag}"))
+    while True:
+        try:
+            return sorted(str(p) for p in pathlib.Path("/sys/fs/cgroup").glob(f"**/airlock/*.{tag}"))
+        except FileNotFoundError:  # a directory went away while it was being listed
+            continue
 
 
 def own_processes():
