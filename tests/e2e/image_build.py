@@ -21,6 +21,10 @@ NOBODY = 65534
 CASES = []
 
 
+OFFLINE = ('Temporary failure resolving', 'Could not resolve', 'Could not connect',
+           'Network is unreachable')
+
+
 class Skip(Exception):
     pass
 
@@ -257,6 +261,10 @@ def bad_requests_are_refused(b):
     assert b.image('x') is None
 
 
+# These need no archive.
+LOCAL = (without_network_the_archive_error_is_named, a_missing_tool_names_its_package)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument('--airlock', default=os.environ.get('AIRLOCK', ROOT + '/build/airlock'))
@@ -267,17 +275,24 @@ def main():
     print(f'1..{len(cases)}', flush=True)
     with tempfile.TemporaryDirectory(prefix='airlock-image-') as tmp:
         b = Bench(os.path.abspath(args.airlock), tmp)
+        offline = ''
         for n, f in enumerate(cases, 1):
             t0 = time.monotonic()
             try:
+                if offline and f not in LOCAL:
+                    raise Skip(offline)
                 f(b)
                 result, more = 'ok', ''
             except Skip as e:
                 result, more = 'ok', f' # SKIP {e}'
             except (AssertionError, subprocess.SubprocessError, OSError, KeyError, TypeError,
                     StopIteration, ValueError) as e:
-                result, more = 'not ok', f'\n# {type(e).__name__}: ' + str(e).replace('\n', '\n# ')
-                failed += 1
+                if any(mark in str(e) for mark in OFFLINE) and f not in LOCAL:
+                    offline = "Debian's archive cannot be reached from here"
+                    result, more = 'ok', f' # SKIP {offline}'
+                else:
+                    result, more = 'not ok', f'\n# {type(e).__name__}: ' + str(e).replace('\n', '\n# ')
+                    failed += 1
             print(f'{result} {n} - {f.__doc__}{more}\n# {time.monotonic() - t0:.1f} s', flush=True)
     return 1 if failed else 0
 
