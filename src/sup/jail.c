@@ -316,6 +316,12 @@ static int explain_report(const struct jail_spec *spec, const struct jail_report
     if (rootless && (errnum == EPERM || errnum == EACCES)) {
         return err_sys_num(err, errnum, "step '%s': %s", what, userns_remedy());
     }
+    if (report->step == JAIL_STEP_PRIVATE && errnum == EINVAL) {
+        return err_sys_num(err, errnum,
+                           "step '%s': the root directory here is no mount point, as in a plain "
+                           "chroot; bind-mount that directory on itself before the chroot",
+                           what);
+    }
     return err_sys_num(err, errnum, "step '%s'", what);
 }
 
