@@ -51,7 +51,7 @@ void run_kill_machine(struct run *run)
     /* The program's last words that were on their way when the limit struck; the end of file comes
      * with the monitor's end, and is waited for no longer than that end was. */
     while (reaped && !run->session.closed &&
-           run_since(run, clock_mono_ns()) < run->result.phases.killed + RUN_KILL_DEADLINE_NS) {
+           run_now(run) < run->result.phases.killed + RUN_KILL_DEADLINE_NS) {
         struct err bad = ERR_INIT;
 
         if (session_read(&run->session, run_now(run), &bad) < 0) {

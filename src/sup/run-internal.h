@@ -55,7 +55,6 @@ struct run {
 };
 
 /* Nanoseconds from submission; never 0, which means "not reached". */
-uint64_t run_since(const struct run *run, uint64_t now) nonnull_all;
 uint64_t run_now(const struct run *run) nonnull_all;
 
 /* Records a deciding event: the machine is then only killed. detail may be NULL. */

@@ -22,14 +22,11 @@
 
 #define DISK_FULL_BYTES (4 * MIB) /* less is left than the monitor writes at once */
 
-uint64_t run_since(const struct run *run, uint64_t now)
-{
-    return now > run->submitted_ns ? now - run->submitted_ns : 1;
-}
-
 uint64_t run_now(const struct run *run)
 {
-    return run_since(run, clock_mono_ns());
+    uint64_t now = clock_mono_ns();
+
+    return now > run->submitted_ns ? now - run->submitted_ns : 1;
 }
 
 void run_decide(struct run *run, enum event_kind kind, const char *reason, const char *detail)

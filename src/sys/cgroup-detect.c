@@ -408,22 +408,3 @@ int cgroup_detect(struct cgroup_host *ret, struct err *err)
     cgroup_probe(ret, "", geteuid());
     return 0;
 }
-
-int cgroup_describe(const struct cgroup_host *host, struct buf *out)
-{
-    int r = 0;
-
-    for (unsigned int part = 0; part < CGROUP_N_PARTS && r == 0; part++) {
-        int where = host->where[part];
-
-        if (where < 0) {
-            r = buf_printf(out, "%s: none: %s\n", cgroup_part_name(part), host->why[part]);
-        } else {
-            const struct cgroup_tree *tree = &host->trees[where];
-
-            r = buf_printf(out, "%s: cgroup %s, %s/" CGROUP_GROUP "\n", cgroup_part_name(part),
-                           tree->v2 ? "v2" : "v1", tree->base);
-        }
-    }
-    return r;
-}

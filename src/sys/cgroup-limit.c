@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -263,43 +262,5 @@ int cgroup_create(struct cgroup_host *host, const char *name, const struct cgrou
     if (where >= 0 && limits->io_bytes_per_s > 0) {
         limit_io_max(&ret->members[where], limits, ret_report);
     }
-    return 0;
-}
-
-/* A partition's limits are its disk's; /sys/dev/block/M:N is a link into the disk's directory. */
-int cgroup_io_device(int fd, dev_t *ret, struct err *err)
-{
-    struct stat st = {0};
-    char path[80];
-    char text[32];
-    char *colon = NULL;
-    uint64_t maj = 0;
-    uint64_t min = 0;
-
-    if (fstat(fd, &st) < 0) {
-        return err_sys(err, "stat a file to find its disk");
-    }
-    (void)snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", major(st.st_dev),
-                   minor(st.st_dev));
-    if (major(st.st_dev) != 0 && access(path, F_OK) < 0) {
-        *ret = st.st_dev;
-        return 0;
-    }
-    (void)snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../dev", major(st.st_dev),
-                   minor(st.st_dev));
-    if (major(st.st_dev) == 0 || cgroup_read(AT_FDCWD, path, text, sizeof(text)) < 0) {
-        return err_set(err, ERR_USAGE, ENODEV,
-                       "the file system there lies on no disk of its own (tmpfs, overlay, btrfs)");
-    }
-    text[strcspn(text, "\n")] = '\0';
-    colon = strchr(text, ':');
-    if (colon != NULL) {
-        *colon = '\0';
-    }
-    if (colon == NULL || num_parse_u64(text, &maj) < 0 || num_parse_u64(colon + 1, &min) < 0 ||
-        maj > UINT32_MAX || min > UINT32_MAX) {
-        return err_set(err, ERR_HOST, ENODATA, "'%s' names no device", path);
-    }
-    *ret = makedev((unsigned int)maj, (unsigned int)min);
     return 0;
 }

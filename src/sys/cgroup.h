@@ -81,9 +81,6 @@ must_use int cgroup_detect(struct cgroup_host *ret, struct err *err) nonnull_all
 /* "memory", "pids", ... for messages. */
 const char *cgroup_part_name(enum cgroup_part part);
 
-/* Appends one line per part for a person: what serves it and where, or why not. As buf_put(). */
-must_use int cgroup_describe(const struct cgroup_host *host, struct buf *out) nonnull_all;
-
 /*
  * Makes `airlock` in every hierarchy that serves something and enables its controllers
  * (cgroup-v2.rst "Enabling and Disabling"). Outside the v2 root it moves the calling process, all
@@ -117,7 +114,7 @@ struct cgroup_limits {
     /* Reads and writes each, on io_device. On v1 direct and synchronous requests only: buffered
      * writes are written back by the kernel's own threads. */
     uint64_t io_bytes_per_s;
-    dev_t io_device; /* a whole disk: see cgroup_io_device() */
+    dev_t io_device; /* a whole disk, not a partition */
 };
 
 enum cgroup_enforced {
@@ -182,9 +179,6 @@ must_use int cgroup_create(struct cgroup_host *host, const char *name,
  */
 must_use int cgroup_open(const struct cgroup_host *host, const char *name, struct cgroup *ret,
                          struct err *err) nonnull_all;
-
-/* The disk below the file fd, for io_device. ERR_USAGE/-ENODEV if there is none (tmpfs, overlay). */
-must_use int cgroup_io_device(int fd, dev_t *ret, struct err *err) nonnull_all;
 
 /* For clone3(CLONE_INTO_CGROUP), Linux 5.7: the v2 directory, borrowed; -1 if there is none. */
 int cgroup_clone_fd(const struct cgroup *group) nonnull_all;

@@ -12,30 +12,9 @@
 #include "stream.h"
 #include "sys/fd.h"
 #include "test.h"
+#include "workdir.h"
 
 #define assert_has(err, text) assert_non_null(strstr((err).msg, (text)))
-
-static char dir[64];
-
-static int enter_dir(void **state)
-{
-    (void)snprintf(dir, sizeof(dir), "/tmp/airlock-export-XXXXXX");
-    return mkdtemp(dir) == NULL || chdir(dir) < 0 || test_fds_before(state) != 0;
-}
-
-static int leave_dir(void **state)
-{
-    struct err err = ERR_INIT;
-    int r = test_fds_after(state);
-
-    if (chdir("/tmp") < 0 || fd_remove_tree(AT_FDCWD, dir + strlen("/tmp/"), &err) < 0) {
-        print_error("%s\n", err.msg);
-        return 1;
-    }
-    return r;
-}
-
-#define D(f) cmocka_unit_test_setup_teardown(f, enter_dir, leave_dir)
 
 static void put(const char *path, const char *data)
 {

@@ -12,31 +12,9 @@
 #include "sys/fd.h"
 #include "sys/proc.h"
 #include "test.h"
+#include "workdir.h"
 
 #define assert_has(err, text) assert_non_null(strstr((err).msg, (text)))
-
-/* A directory of its own for every case; the current directory while it runs. */
-static char dir[64];
-
-static int enter_dir(void **state)
-{
-    (void)snprintf(dir, sizeof(dir), "/tmp/airlock-stage-XXXXXX");
-    return mkdtemp(dir) == NULL || chdir(dir) < 0 || test_fds_before(state) != 0;
-}
-
-static int leave_dir(void **state)
-{
-    struct err err = ERR_INIT;
-    int r = test_fds_after(state);
-
-    if (chdir("/tmp") < 0 || fd_remove_tree(AT_FDCWD, dir + strlen("/tmp/"), &err) < 0) {
-        print_error("%s\n", err.msg);
-        return 1;
-    }
-    return r;
-}
-
-#define D(f) cmocka_unit_test_setup_teardown(f, enter_dir, leave_dir)
 
 static void put(const char *path, const void *data, size_t len)
 {
