@@ -206,9 +206,11 @@ static json_t *phases(struct builder *b, const struct result_phases *p)
         const char *name;
         uint64_t ns;
     } all[] = {
-        {"staged_ns", p->staged},   {"spawned_ns", p->spawned},     {"ready_ns", p->ready},
-        {"started_ns", p->started}, {"exited_ns", p->exited},       {"collected_ns", p->collected},
-        {"killed_ns", p->killed},   {"inspected_ns", p->inspected}, {"exported_ns", p->exported},
+        {"staged_ns", p->staged},       {"template_ns", p->templated},
+        {"spawned_ns", p->spawned},     {"ready_ns", p->ready},
+        {"started_ns", p->started},     {"exited_ns", p->exited},
+        {"collected_ns", p->collected}, {"killed_ns", p->killed},
+        {"inspected_ns", p->inspected}, {"exported_ns", p->exported},
         {"cleaned_ns", p->cleaned},
     };
 
@@ -301,6 +303,8 @@ static json_t *machine(struct builder *b, const struct result *r)
     set(b, o, "kernel_version", text_or_null(r->kernel_version));
     set(b, o, "kernel_digest", digest_text(&r->kernel));
     set(b, o, "initramfs_digest", digest_text(&r->initramfs));
+    set(b, o, "template", text_or_null(r->template.hex));
+    set(b, o, "template_built", json_boolean(r->template_built));
     return o;
 }
 

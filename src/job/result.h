@@ -19,7 +19,7 @@
 
 /* Nanoseconds from submission on the host's monotonic clock; 0 = never reached. */
 struct result_phases {
-    uint64_t staged, spawned, ready, started, exited, collected, killed, inspected, exported,
+    uint64_t staged, templated, spawned, ready, started, exited, collected, killed, inspected, exported,
         cleaned;
 };
 
@@ -46,6 +46,8 @@ struct result {
     const char *image;
     const char *kernel_version;
     struct digest kernel, initramfs, root; /* "" when unknown */
+    struct digest template; /* of the saved state the machine started from; "" if none */
+    bool template_built;    /* for this job */
     const struct spec *spec;
     uint64_t machine_memory_bytes;
     const struct cgroup_report *cgroup; /* what the host's kernel limits, or NULL */

@@ -1,8 +1,8 @@
 /*
  * How it works.  The argument list is made from nothing (-nodefaults -no-user-config): a microvm
  * board without PCI, virtio over MMIO only, no network device, no monitor, no display.  Files come
- * as descriptors: disks through fd sets, the channel as a connected socket; kernel and initramfs
- * are read-only files in the jail.  The console's bytes and QEMU's own complaints share one pipe
+ * as descriptors: disks through fd sets, the channel as a connected socket, the file that is the
+ * guest's memory as the answer to its one open; kernel and initramfs are read-only files in the jail.  The console's bytes and QEMU's own complaints share one pipe
  * that the supervisor drains.  RLIMIT_FSIZE bounds what a guest that writes to the raw scratch
  * device can put on the host's disk: past the filesystem's end its writes fail.
  *
@@ -12,6 +12,7 @@
  */
 #include "sup/engine-qemu.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -23,6 +24,7 @@
 #include "sup/jail-files.h"
 #include "sup/jail-filter.h"
 #include "sup/jail.h"
+#include "sup/qemu-control.h"
 #include "sys/fd.h"
 
 /* Descriptor numbers inside the monitor process. */
@@ -32,7 +34,8 @@ enum {
     FD_INITRAMFS,
     FD_ROOT,
     FD_INPUT,
-    FD_SCRATCH
+    FD_SCRATCH,
+    FD_CONTROL
 };
 
 /* Files inside the jail. */
@@ -48,7 +51,7 @@ enum {
 /* Before anything else of this size: the machine can be lost, the host not. */
 #define QEMU_OOM_SCORE 500
 
-#define QEMU_ARGS_MAX 64
+#define QEMU_ARGS_MAX 80
 #define QEMU_TEXT_MAX 512
 
 /* SSE4 without AVX (emulated AVX is slower), with what keeps a guest's kernel and program apart. */
@@ -69,9 +72,8 @@ struct args {
 
 static void arg(struct args *a, const char *s)
 {
-    if (a->n < QEMU_ARGS_MAX - 1) {
-        a->argv[a->n++] = s;
-    }
+    assert(a->n < QEMU_ARGS_MAX - 1); /* the list is ours, and so is its length */
+    a->argv[a->n++] = s;
 }
 
 static void arg2(struct args *a, const char *option, const char *value)
@@ -88,9 +90,7 @@ static void argf(struct args *a, const char *option, const char *fmt, ...)
     char *text = a->text[a->n_text];
     va_list ap;
 
-    if (a->n_text == ARRAY_LEN(a->text) - 1) {
-        return;
-    }
+    assert(a->n_text < ARRAY_LEN(a->text) - 1);
     a->n_text++;
     va_start(ap, fmt);
     (void)vsnprintf(text, QEMU_TEXT_MAX, fmt, ap);
@@ -104,17 +104,38 @@ static void disk_args(struct args *a, const struct machine_config *c)
         return;
     }
     arg2(a, "-add-fd", "fd=6,set=1");
-    arg2(a, "-blockdev",
-         "driver=file,node-name=root,filename=/dev/fdset/1,read-only=on,locking=off,aio=threads");
+    arg2(
+        a, "-blockdev",
+        "driver=file,node-name=root,filename=/dev/fdset/1,read-only=on,locking=off,drop-cache=off,aio=threads");
     arg2(a, "-device", "virtio-blk-device,drive=root,serial=airlock-root");
     arg2(a, "-add-fd", "fd=7,set=2");
-    arg2(a, "-blockdev",
-         "driver=file,node-name=input,filename=/dev/fdset/2,read-only=on,locking=off,aio=threads");
+    arg2(
+        a, "-blockdev",
+        "driver=file,node-name=input,filename=/dev/fdset/2,read-only=on,locking=off,drop-cache=off,aio=threads");
     arg2(a, "-device", "virtio-blk-device,drive=input,serial=airlock-input");
     arg2(a, "-add-fd", "fd=8,set=3");
-    arg2(a, "-blockdev",
-         "driver=file,node-name=scratch,filename=/dev/fdset/3,locking=off,aio=threads");
+    arg2(
+        a, "-blockdev",
+        "driver=file,node-name=scratch,filename=/dev/fdset/3,locking=off,drop-cache=off,aio=threads");
     arg2(a, "-device", "virtio-blk-device,drive=scratch,serial=airlock-scratch");
+}
+
+/* The path is never looked at: the supervisor answers the open (jail.h, opened_fd). */
+static void memory_args(struct args *a, const struct machine_config *c)
+{
+    bool restored = c->state_fd >= 0;
+
+    if (c->memory_fd < 0) {
+        return;
+    }
+    argf(a, "-object",
+         "memory-backend-file,id=ram,size=%lluM,mem-path=/ram,share=%s,merge=off,dump=off",
+         (unsigned long long)(c->memory_bytes / MIB), restored ? "off" : "on");
+    arg2(a, "-chardev", "socket,id=control,fd=9");
+    arg2(a, "-mon", "chardev=control,mode=control");
+    if (restored) {
+        arg2(a, "-incoming", "defer");
+    }
 }
 
 static void build_args(struct args *a, const char *path, const char *accel,
@@ -129,9 +150,10 @@ static void build_args(struct args *a, const char *path, const char *accel,
     arg(a, "-nographic");
     arg(a, "-no-reboot");
     arg2(a, "-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny");
-    arg2(a, "-machine",
+    argf(a, "-machine",
          "microvm,acpi=on,rtc=on,pit=on,pic=on,isa-serial=on,x-option-roms=off,usb=off,"
-         "graphics=off,mem-merge=off,dump-guest-core=off");
+         "graphics=off,mem-merge=off,dump-guest-core=off%s",
+         c->memory_fd >= 0 ? ",memory-backend=ram" : "");
     /* tb-size: its default grows with guest RAM. */
     arg2(a, "-accel", tcg ? "tcg,tb-size=128" : "kvm");
     arg2(a, "-cpu", tcg ? QEMU_TCG_CPU : QEMU_KVM_CPU);
@@ -142,6 +164,7 @@ static void build_args(struct args *a, const char *path, const char *accel,
     argf(a, "-append", KERNEL_ARGS " %s tsc_early_khz=%llu", tcg ? KERNEL_ARGS_TCG : "",
          (unsigned long long)c->tsc_khz);
     arg2(a, "-global", "virtio-mmio.force-legacy=false");
+    memory_args(a, c);
     disk_args(a, c);
     arg2(a, "-device", "virtio-rng-device");
     arg2(a, "-device", "virtio-serial-device,max_ports=2");
@@ -192,6 +215,7 @@ static int spawn_jailed(const struct args *args, const struct machine_config *c,
         .cgroup_fd = c->group != NULL ? cgroup_clone_fd(c->group) : -1,
         .procs_fds = procs_fds,
         .filter = &filter,
+        .opened_fd = c->memory_fd,
     };
     int r = add_files(&files, args->argv[0], c, err);
 
@@ -224,6 +248,22 @@ static int spawn_bare(const struct args *args, const struct machine_config *c,
     return proc_spawn(&spec, ret, err);
 }
 
+/* A monitor that ended before it opened its memory said why on its console. */
+static int with_last_words(int console_fd, struct err *err)
+{
+    struct err ignored = ERR_INIT;
+    char said[2048];
+    char words[512] = "";
+    ssize_t n =
+        fd_set_nonblock(console_fd, &ignored) == 0 ? read(console_fd, said, sizeof(said)) : -1;
+
+    if (n > 0) {
+        engine_last_words(said, (size_t)n, words, sizeof(words));
+    }
+    return words[0] == '\0' ? err_negative(-err->errnum)
+                            : err_wrap(err, "the monitor ended at its start (%s)", words);
+}
+
 int qemu_start(const char *accel, const struct machine_config *c, struct machine *ret,
                struct err *err)
 {
@@ -235,11 +275,16 @@ int qemu_start(const char *accel, const struct machine_config *c, struct machine
     auto_fd int theirs = -1;
     auto_fd int console_rd = -1;
     auto_fd int console_wr = -1;
-    struct proc_fd fds[9];
+    auto_fd int control = -1;
+    auto_fd int their_control = -1;
+    struct proc_fd fds[10];
     size_t n = 0;
     bool jailed = strcmp(accel, "tcg") == 0;
     int r = proc_find(QEMU_NAME, QEMU_PACKAGE, path, err);
 
+    if (r == 0 && c->memory_fd >= 0) {
+        r = qemu_control_open(c->state_fd, &control, &their_control, err);
+    }
     if (r < 0) {
         return r;
     }
@@ -265,14 +310,18 @@ int qemu_start(const char *accel, const struct machine_config *c, struct machine
         fds[n++] = (struct proc_fd){c->input_fd, FD_INPUT};
         fds[n++] = (struct proc_fd){c->scratch_fd, FD_SCRATCH};
     }
+    if (their_control >= 0) {
+        fds[n++] = (struct proc_fd){their_control, FD_CONTROL};
+    }
     build_args(&args, path, accel, c);
     r = jailed ? spawn_jailed(&args, c, fds, n, &ret->proc, err)
                : spawn_bare(&args, c, fds, n, &ret->proc, err);
     if (r < 0) {
-        return r;
+        return with_last_words(console_rd, err);
     }
     ret->channel_fd = STEAL_FD(&ours);
     ret->console_fd = STEAL_FD(&console_rd);
+    ret->control_fd = STEAL_FD(&control);
     return 0;
 }
 
@@ -300,9 +349,28 @@ static int qemu_version(char *text, size_t size, struct err *err)
     return 0;
 }
 
+/* All arguments but the one that names this host's clock, which template.h holds apart. */
+static int qemu_describe(const struct machine_config *config, struct buf *ret, struct err *err)
+{
+    struct machine_config same = *config;
+    struct args args = {.n = 0};
+
+    same.tsc_khz = 0;
+    build_args(&args, QEMU_NAME, "tcg", &same);
+    for (size_t i = 0; i < args.n; i++) {
+        if (buf_printf(ret, "%s\n", args.argv[i]) < 0) {
+            return err_set(err, ERR_HOST, ENOBUFS, "the machine's description is too long");
+        }
+    }
+    return 0;
+}
+
 const struct engine engine_tcg = {
     .name = "tcg",
     .isolation = "emulated",
     .start = tcg_start,
     .version = qemu_version,
+    .describe = qemu_describe,
+    .save = qemu_control_save,
+    .control = qemu_control_read,
 };

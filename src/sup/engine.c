@@ -38,6 +38,26 @@ void machine_fini(struct machine *m)
     proc_fini(&m->proc);
     fd_close_p(&m->channel_fd);
     fd_close_p(&m->console_fd);
+    fd_close_p(&m->control_fd);
+    buf_fini(&m->control);
+}
+
+void engine_last_words(const char *console, size_t len, char *ret, size_t size)
+{
+    auto_buf struct buf shown = BUF_INIT(4096);
+    size_t start = 0;
+
+    while (len > 0 && (console[len - 1] == '\n' || console[len - 1] == '\r')) {
+        len--;
+    }
+    start = len;
+    while (start > 0 && console[start - 1] != '\n' && len - start < 200) {
+        start--;
+    }
+    ret[0] = '\0';
+    if (len > start && str_escape(&shown, console + start, len - start, false) == 0) {
+        (void)snprintf(ret, size, "%s", (const char *)shown.data);
+    }
 }
 
 uint64_t engine_machine_bytes(uint64_t job_memory_bytes)
@@ -199,20 +219,16 @@ int engine_probe(const struct store *store, enum spec_engine which, struct engin
 {
     auto_store_boot struct store_boot boot = STORE_BOOT_INIT;
     struct host_tsc tsc = host_tsc_now();
-    struct machine_config config = {
-        .vcpus = 1,
-        .memory_bytes = engine_machine_bytes(64 * MIB),
-        .scratch_bytes = MIB,
-        .root_fd = -1,
-        .input_fd = -1,
-        .scratch_fd = -1,
-        .uid = PROBE_UID_BASE + (uid_t)getpid(),
-    };
+    struct machine_config config = MACHINE_CONFIG_INIT;
     int r = store_open_boot(store, NULL, &boot, err);
 
     if (r < 0) {
         return r;
     }
+    config.vcpus = 1;
+    config.memory_bytes = engine_machine_bytes(64 * MIB);
+    config.scratch_bytes = MIB;
+    config.uid = PROBE_UID_BASE + (uid_t)getpid();
     config.kernel_fd = boot.kernel_fd;
     config.initramfs_fd = boot.initramfs_fd;
     config.tsc_khz = host_tsc_khz(tsc);

@@ -4,12 +4,13 @@
  * An engine turns a machine_config into a running machine: a process that we own, a channel to the
  * agent inside and a console that is evidence only.  Everything else (deadlines, accounting,
  * killing, verdicts) is the supervisor's and the same for every engine.  The machine depends on
- * nothing of the job but its size and its descriptors, so that starting from a saved state can
- * stand behind the same call.
+ * nothing of the job but its size and its descriptors, so that it can start from the saved state of
+ * another one (template.h).
  */
 #pragma once
 
 #include "base/base.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 #include "image/store.h"
@@ -24,19 +25,36 @@ struct machine_config {
     uint64_t scratch_bytes; /* most the monitor process may write to any file */
     /* Borrowed descriptors. Disks may be -1: such a machine only proves that a guest boots. */
     int kernel_fd, initramfs_fd, root_fd, input_fd, scratch_fd;
+    /*
+     * A file of memory_bytes or more that is the guest's memory, or -1: memory without a file. With
+     * a state_fd (at its file offset; else -1) the machine goes on from there, the file is only
+     * read and writes stay in the machine; without one it boots and writes to the file.
+     */
+    int memory_fd, state_fd;
     const struct cgroup *group; /* the monitor is born in them; NULL = the caller's */
     uid_t uid; /* the jailed monitor runs as it when we are root; used by no other machine */
 };
+
+#define MACHINE_CONFIG_INIT                                                                   \
+    {                                                                                         \
+        .kernel_fd = -1, .initramfs_fd = -1, .root_fd = -1, .input_fd = -1, .scratch_fd = -1, \
+        .memory_fd = -1, .state_fd = -1                                                       \
+    }
 
 struct machine {
     struct proc proc;
     int channel_fd; /* our end of the channel to the agent, a stream socket */
     int console_fd; /* read end: the guest's console and what the monitor prints */
+    /* To the monitor itself: only while the guest has no job, -1 afterwards (engine->control). */
+    int control_fd;
+    struct buf control;
 };
 
-#define MACHINE_INIT                                          \
-    {                                                         \
-        .proc = PROC_INIT, .channel_fd = -1, .console_fd = -1 \
+#define MACHINE_CONTROL_MAX 16384
+#define MACHINE_INIT                                                             \
+    {                                                                            \
+        .proc = PROC_INIT, .channel_fd = -1, .console_fd = -1, .control_fd = -1, \
+        .control = BUF_INIT(MACHINE_CONTROL_MAX)                                 \
     }
 
 /* Kills the monitor, reaps it, closes everything. */
@@ -50,6 +68,15 @@ struct engine {
     int (*start)(const struct machine_config *config, struct machine *ret, struct err *err);
     /* One line that names the monitor and its version, for results. */
     int (*version)(char *text, size_t size, struct err *err);
+    /* Appends what the guest can see of the machine: equal texts, interchangeable machines. */
+    int (*describe)(const struct machine_config *config, struct buf *ret, struct err *err);
+    /* Asks a machine with a memory_fd to write the rest of its state to fd, at its offset. */
+    int (*save)(struct machine *m, int fd, struct err *err);
+    /*
+     * Call when control_fd can be read. 1: the machine goes on from its state_fd, or is saved;
+     * control_fd is then closed. 0: not yet. ERR_HOST with the monitor's words if it failed.
+     */
+    int (*control)(struct machine *m, struct err *err);
 };
 
 extern const struct engine engine_tcg;
@@ -65,6 +92,9 @@ uint64_t engine_machine_bytes(uint64_t job_memory_bytes);
  */
 must_use int engine_select(enum spec_engine wanted, enum spec_isolation weakest,
                            const struct engine **ret, struct err *err) nonnull_all;
+
+/* The last line of what a console said, made harmless; "" if it said nothing. */
+void engine_last_words(const char *console, size_t len, char *ret, size_t size) nonnull_all;
 
 /* A functional probe: a guest was booted to its agent and answered; existence proves nothing. */
 struct engine_probe {

@@ -42,10 +42,13 @@
     }
 
 /*
- * Bits that make, empty or append to a file. Reading and O_RDWR pass: QEMU tries its locks on
- * /dev/null, the one file in the jail that an O_RDWR open succeeds on (all mounts are read-only).
+ * Bits that make, empty or append to a file. Reading passes, and O_RDWR | O_CLOEXEC, with which
+ * QEMU tries its locks on /dev/null, the one file in the jail where that succeeds (all mounts are
+ * read-only). O_RDWR alone is how it opens the file of its guest's memory: the supervisor is asked,
+ * and answers once, with a descriptor that cannot write where that is another machine's too.
  */
 #define OPEN_CHANGES (O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY))
+#define OPEN_ASKED   (OPEN_CHANGES | O_RDWR | O_CLOEXEC)
 
 #define THREAD_FLAGS \
     (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM)
@@ -185,8 +188,13 @@ static const struct seccomp_rule rules[] = {
     ALLOW(setsockopt),
 
     /* the read-only root */
-    ALLOW_IF(openat, 2, SCMP_CMP_MASKED_EQ, OPEN_CHANGES, 0),
-    ALLOW_IF(open, 1, SCMP_CMP_MASKED_EQ, OPEN_CHANGES, 0),
+    ALLOW_IF(openat, 2, SCMP_CMP_MASKED_EQ, OPEN_CHANGES | O_RDWR, 0),
+    ALLOW_IF(openat, 2, SCMP_CMP_MASKED_EQ, OPEN_ASKED, O_RDWR | O_CLOEXEC),
+    {.nr = SCMP_SYS(openat),
+     .action = SECCOMP_DO_ASK,
+     .n = 1,
+     .cmp = {{2, SCMP_CMP_MASKED_EQ, OPEN_ASKED, O_RDWR}}},
+    ALLOW_IF(open, 1, SCMP_CMP_MASKED_EQ, OPEN_CHANGES | O_RDWR, 0),
     ALLOW(newfstatat),
     ALLOW(stat),
     ALLOW(lstat),

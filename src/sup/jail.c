@@ -27,9 +27,11 @@
  *     undoes that for a readable program: hence the coredump_filter of step 4); umask.
  * 10. parent-death SIGKILL, after the last change of ids and capabilities, which would clear it;
  *     then a look whether the caller died before (step_death() says why by the socket).
- * 11. seccomp, whose listener goes to the caller; it answers exactly one execve with yes and closes
+ * 11. seccomp, whose listener goes to the caller; it answers exactly one execve with yes and (but for 13) closes
  *     the listener, so that every later one fails (ENOSYS), whatever its arguments.
  * 12. exec: the socket closes.  The caller has seen the question and then the end of file: it runs.
+ * 13. if the program is to get a file by its first open that is asked about, the caller answers that
+ *     one with its descriptor, and only then closes the listener.
  *
  * A step that fails is reported through the socket with its errno; the caller kills and reaps what
  * is left and returns the error.  A child that ends without a report is an error as well.
@@ -332,26 +334,34 @@ static int follow(const struct jail_spec *spec, uint64_t skip, bool rootless, in
     uint64_t deadline = clock_mono_ns() + JAIL_DEADLINE_NS;
     struct jail_report report = {0};
     bool asked = (skip & JAIL_SKIP(JAIL_STEP_SECCOMP)) != 0;
+    auto_fd int listener = -1;
 
     for (;;) {
-        auto_fd int listener = -1;
-        int r = receive(sock, deadline, &report, &listener, err);
+        auto_fd int fd = -1;
+        int r = receive(sock, deadline, &report, &fd, err);
 
         if (r < 0) {
             return r;
         }
-        if (r == 0) {
-            return asked ? 0
-                         : err_set(err, ERR_HOST, ECHILD, "it ended before it could report why");
+        if (r == 0 && !asked) {
+            return err_set(err, ERR_HOST, ECHILD, "it ended before it could report why");
         }
-        if (report.errnum != 0 || report.step != JAIL_STEP_SECCOMP || listener < 0 || asked) {
+        if (r == 0) {
+            return spec->opened_fd < 0 ? 0
+                                       : seccomp_answer_fd(listener, SYS_openat, spec->opened_fd,
+                                                           JAIL_DEADLINE_NS, err);
+        }
+        if (report.errnum != 0 || report.step != JAIL_STEP_SECCOMP || fd < 0 || asked) {
             return explain_report(spec, &report, rootless, err);
         }
-        r = seccomp_answer(listener, SYS_execve, JAIL_DEADLINE_NS, err);
+        r = seccomp_answer(fd, SYS_execve, JAIL_DEADLINE_NS, err);
         if (r < 0) {
             return r;
         }
         asked = true;
+        if (spec->opened_fd >= 0) {
+            listener = STEAL_FD(&fd);
+        }
     }
 }
 

@@ -57,6 +57,12 @@ struct jail_spec {
     int cgroup_fd;        /* directory of the v2 cgroup to be born in; -1 = the caller's */
     const int *procs_fds; /* open cgroup.procs files (v1): the pid is in all before anything runs */
     size_t n_procs_fds;
+    /*
+     * What the first open that the filter asks about returns, whatever its path and flags: how a
+     * program gets a file read-only that it insists on opening for writing. -1 = no such open;
+     * later ones fail (ENOSYS). Borrowed; jail_spawn() then returns after that open.
+     */
+    int opened_fd;
     /* Must allow sendmsg and exit_group, and have SECCOMP_DO_ASK for execve; see jail-filter.h. */
     const struct seccomp_filter *filter;
 };

@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,23 +127,71 @@ static int sink(void *ctx, bool is_stderr, const uint8_t *data, size_t len)
     return client_put(run->client, is_stderr ? SUP_STDERR : SUP_STDOUT, data, len);
 }
 
+static bool caller_left(void *ctx)
+{
+    struct run *run = ctx;
+
+    client_listen(run->client);
+    client_flush(run->client);
+    return run->client->gone || run->client->canceled;
+}
+
+/* What the machine is, beside the job's disks. */
+static struct machine_config configure(const struct run *run, struct host_tsc tsc)
+{
+    struct machine_config config = MACHINE_CONFIG_INIT;
+
+    config.vcpus = run->spec->limits.vcpus;
+    config.memory_bytes = run->result.machine_memory_bytes;
+    config.tsc_khz = host_tsc_khz(tsc);
+    config.kernel_fd = run->boot.kernel_fd;
+    config.initramfs_fd = run->boot.initramfs_fd;
+    config.root_fd = run->boot.root_fd;
+    config.uid = run->hold->slot.uid;
+    return config;
+}
+
+/* The saved state to start from; the first job of its kind builds it. */
+static void take_template(struct run *run, const struct machine_config *config)
+{
+    struct err err = ERR_INIT;
+    const struct template_request request = {
+        .store = run->store,
+        .engine = run->engine,
+        .monitor = run->monitor_version,
+        .boot = &run->boot,
+        .config = *config,
+        .stop = caller_left,
+        .ctx = run,
+    };
+
+    run_phase(run, "template");
+    if (template_take(&request, &run->template, &err) == 0) {
+        run->result.template = run->template.key;
+        run->result.template_built = run->template.built;
+        run->result.phases.templated = run_now(run);
+    } else if (err.errnum == ECANCELED) {
+        run_decide(run, EVENT_CANCELED, NULL, NULL);
+    } else {
+        run_decide_by_err(run, &err, err.class == ERR_USAGE ? "engine_unavailable" : "template");
+    }
+}
+
 void run_start_machine(struct run *run, struct host_tsc tsc)
 {
     struct err err = ERR_INIT;
-    struct machine_config config = {
-        .vcpus = run->spec->limits.vcpus,
-        .memory_bytes = run->result.machine_memory_bytes,
-        .tsc_khz = host_tsc_khz(tsc),
-        .scratch_bytes = run->spec->limits.disk_bytes,
-        .kernel_fd = run->boot.kernel_fd,
-        .initramfs_fd = run->boot.initramfs_fd,
-        .root_fd = run->boot.root_fd,
-        .input_fd = run->stage.input_fd,
-        .scratch_fd = run->stage.scratch_fd,
-        .group = &run->hold->group,
-        .uid = run->hold->slot.uid,
-    };
+    struct machine_config config = configure(run, tsc);
 
+    take_template(run, &config);
+    if (run->over) {
+        return;
+    }
+    config.scratch_bytes = run->spec->limits.disk_bytes;
+    config.input_fd = run->stage.input_fd;
+    config.scratch_fd = run->stage.scratch_fd;
+    config.memory_fd = run->template.memory_fd;
+    config.state_fd = run->template.state_fd;
+    config.group = &run->hold->group;
     run_phase(run, "boot");
     if (hold_group(run->hold, run->result.machine_memory_bytes, run->spec->limits.vcpus, &err) <
         0) {

@@ -18,6 +18,7 @@
 #include "sup/reaper.h"
 #include "sup/session.h"
 #include "sup/spool.h"
+#include "sup/template.h"
 
 #define CONSOLE_KEEP 4096
 #define SHOWN_MAX    ((size_t)4 * ERR_MSG_MAX) /* any of our texts, every byte escaped */
@@ -39,6 +40,7 @@ struct run {
     struct spool input; /* stdin */
     int output_fd;
     struct reaper reaper;
+    struct template template; /* the saved state the machine starts from */
     struct machine machine;
     bool machine_made;
     struct session session;

@@ -244,6 +244,7 @@ enum {
     POLL_CLIENT,
     POLL_CHANNEL,
     POLL_CONSOLE,
+    POLL_CONTROL,
     POLL_MONITOR,
     POLL_N
 };
@@ -267,6 +268,7 @@ static int wait_for_events(struct run *run, struct pollfd p[POLL_N])
         .events = (short)(POLLIN | (session_wants_write(&run->session) ? POLLOUT : 0)),
     };
     p[POLL_CONSOLE] = (struct pollfd){.fd = run->machine.console_fd, .events = POLLIN};
+    p[POLL_CONTROL] = (struct pollfd){.fd = run->machine.control_fd, .events = POLLIN};
     p[POLL_MONITOR] = (struct pollfd){.fd = run->machine.proc.pidfd, .events = POLLIN};
     if (ppoll(p, POLL_N, &ts, NULL) < 0 && errno != EINTR) {
         return -errno;
@@ -284,6 +286,24 @@ static void serve_channel(struct run *run)
         return;
     }
     run->over = run->over || run->session.ended;
+}
+
+/* The monitor says when its machine runs: only then the job is sent, with the time as it is. */
+static void serve_control(struct run *run)
+{
+    struct err err = ERR_INIT;
+    int r = run->engine->control(&run->machine, &err);
+
+    if (r == 1) {
+        r = session_restored(&run->session, &run->template.ready, run_now(run), &err);
+    }
+    if (r < 0) { /* the reason stands on its console, and is written there before this is said */
+        char text[512];
+
+        run_read_console(run);
+        console_hint(run, err.msg, text, sizeof(text));
+        run_decide(run, EVENT_MONITOR_EXIT, session_phase(run->session.state), text);
+    }
 }
 
 static void monitor_ended(struct run *run)
@@ -337,7 +357,11 @@ static void serve(struct run *run)
         if (p[POLL_CONSOLE].revents != 0) {
             run_read_console(run);
         }
-        if (p[POLL_CHANNEL].revents != 0) {
+        if (p[POLL_CONTROL].revents != 0) {
+            serve_control(run);
+            note_phase_change(run, now);
+        }
+        if (p[POLL_CHANNEL].revents != 0 && !run->over) {
             serve_channel(run);
             note_phase_change(run, now);
             client_flush(run->client);
@@ -360,6 +384,7 @@ static void run_fini(struct run *run)
         session_fini(&run->session);
     }
     machine_fini(&run->machine);
+    template_fini(&run->template);
     fd_close_p(&run->reaper.fd); /* not dismissed: it cleans up once more */
     fd_close_p(&run->reaper.proc.pidfd);
     outputs_fini(&run->outputs);
@@ -393,6 +418,7 @@ int run_job(const struct spec *spec, const struct store *store, struct hold *hol
     run->stage = (struct stage)STAGE_INIT;
     run->input = (struct spool){.fd = -1};
     run->reaper = (struct reaper)REAPER_INIT;
+    run->template = (struct template)TEMPLATE_INIT;
     run->machine = (struct machine)MACHINE_INIT;
     run->captured[0] = (struct buf)BUF_INIT(spec->limits.stdout_bytes);
     run->captured[1] = (struct buf)BUF_INIT(spec->limits.stderr_bytes);

@@ -88,11 +88,28 @@ static int send_frame(struct session *s, enum frame_type type, const void *data,
     return 0;
 }
 
-static int on_ready(struct session *s, const struct frame *f, uint64_t now_ns, struct err *err)
+static int send_job(struct session *s, uint64_t now_ns, struct err *err)
 {
     auto_buf struct buf job = BUF_INIT(FRAME_JOB_MAX);
-    struct err bad = ERR_INIT;
     int r = 0;
+
+    s->ready_ns = now_ns;
+    s->state = SESSION_START;
+    r = job_frame_build(s->spec, s->stdin_fd >= 0, &job, err);
+    return r < 0 ? r : send_frame(s, FRAME_JOB, job.data, job.len, err);
+}
+
+int session_restored(struct session *s, const struct msg_ready *ready, uint64_t now_ns,
+                     struct err *err)
+{
+    s->ready = *ready;
+    s->dec.next_seq = 1; /* READY was the first frame */
+    return send_job(s, now_ns, err);
+}
+
+static int on_ready(struct session *s, const struct frame *f, uint64_t now_ns, struct err *err)
+{
+    struct err bad = ERR_INIT;
 
     if (msg_ready_decode(f->data, f->len, &s->ready, &bad) < 0) {
         decide(s, EVENT_PROTOCOL, now_ns, bad.msg);
@@ -102,10 +119,7 @@ static int on_ready(struct session *s, const struct frame *f, uint64_t now_ns, s
         decide(s, EVENT_PROTOCOL, now_ns, "the agent speaks another version of the protocol");
         return 0;
     }
-    s->ready_ns = now_ns;
-    s->state = SESSION_START;
-    r = job_frame_build(s->spec, s->stdin_fd >= 0, &job, err);
-    return r < 0 ? r : send_frame(s, FRAME_JOB, job.data, job.len, err);
+    return send_job(s, now_ns, err);
 }
 
 /* Hands the part within the cap on; one byte more ends the job. */

@@ -72,6 +72,13 @@ must_use int session_init(struct session *s, int fd, const struct spec *spec, st
                           struct err *err) nonnull_all;
 void session_fini(struct session *s) nonnull_all;
 
+/*
+ * The machine goes on from a saved state: the agent's READY was read when it was saved. Sends JOB.
+ * Before this, and before the machine runs, nothing must have been read.
+ */
+must_use int session_restored(struct session *s, const struct msg_ready *ready, uint64_t now_ns,
+                              struct err *err) nonnull_all;
+
 /* The channel can be read: takes all that is there. now_ns: since submission, for events. */
 must_use int session_read(struct session *s, uint64_t now_ns, struct err *err) nonnull_all;
 /* True if session_write() has something to write now. */

@@ -1,6 +1,7 @@
 #include "sys/filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <string.h>
@@ -118,14 +119,15 @@ int seccomp_load_filter(const struct seccomp_filter *filter, int *ret_listener)
     return 0;
 }
 
-int seccomp_answer(int listener, int nr, uint64_t timeout_ns, struct err *err)
+/* Waits for the call that is asked about; it must be nr. */
+static int take_question(int listener, int nr, uint64_t timeout_ns, uint64_t *ret_id,
+                         struct err *err)
 {
     /* The kernel may know a longer struct than this header: it gets room, and wants it zeroed. */
     union {
         struct seccomp_notif notif;
         uint8_t room[1024];
     } in;
-    struct seccomp_notif_resp resp = {.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     struct pollfd p = {.fd = listener, .events = POLLIN};
     int n = 0;
 
@@ -143,9 +145,42 @@ int seccomp_answer(int listener, int nr, uint64_t timeout_ns, struct err *err)
         return err_set(err, ERR_HOST, EPERM, "the filtered process made system call %d, not %d",
                        in.notif.data.nr, nr);
     }
-    resp.id = in.notif.id;
-    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0) {
+    *ret_id = in.notif.id;
+    return 0;
+}
+
+static int send_answer(int listener, struct seccomp_notif_resp *resp, struct err *err)
+{
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, resp) < 0) {
         return err_sys(err, "answer a filtered system call");
     }
     return 0;
+}
+
+int seccomp_answer(int listener, int nr, uint64_t timeout_ns, struct err *err)
+{
+    uint64_t id = 0;
+    int r = take_question(listener, nr, timeout_ns, &id, err);
+    struct seccomp_notif_resp resp = {.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+
+    return r < 0 ? r : send_answer(listener, &resp, err);
+}
+
+int seccomp_answer_fd(int listener, int nr, int fd, uint64_t timeout_ns, struct err *err)
+{
+    uint64_t id = 0;
+    int r = take_question(listener, nr, timeout_ns, &id, err);
+    struct seccomp_notif_addfd add = {.id = id, .srcfd = (uint32_t)fd, .newfd_flags = O_CLOEXEC};
+    struct seccomp_notif_resp resp = {.id = id};
+    int theirs = 0;
+
+    if (r < 0) {
+        return r;
+    }
+    theirs = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+    if (theirs < 0) {
+        return err_sys(err, "give a filtered process a descriptor");
+    }
+    resp.val = theirs;
+    return send_answer(listener, &resp, err);
 }

@@ -60,3 +60,10 @@ must_use int seccomp_load_filter(const struct seccomp_filter *filter,
  * caller that is gone, is an error. Close the listener afterwards: what is asked then fails.
  */
 must_use int seccomp_answer(int listener, int nr, uint64_t timeout_ns, struct err *err) nonnull_all;
+
+/*
+ * The same, but the call does not take place: its result is a new descriptor of that process for
+ * our fd (O_CLOEXEC), with the access mode of fd. Linux 5.9.
+ */
+must_use int seccomp_answer_fd(int listener, int nr, int fd, uint64_t timeout_ns,
+                               struct err *err) nonnull_all;

@@ -1,0 +1,220 @@
+#include "sup/template-build.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+#include "job/stage.h"
+#include "proto/frame.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+#define TURN_MS     50
+#define CONSOLE_MAX 4096
+
+struct build {
+    const struct template_request *q;
+    struct machine machine;
+    struct frame_decoder dec;
+    char console[CONSOLE_MAX]; /* the end of what it said */
+    size_t console_len;
+    uint64_t deadline;
+    struct msg_ready ready;
+    bool is_ready;
+    bool is_saved;
+};
+
+/* Disks of the sizes that every machine has, with nothing in them. */
+static int empty_disk(int tmpfd, uint64_t bytes, int *ret, struct err *err)
+{
+    int r = fd_open_tmp(tmpfd, ret, err);
+
+    if (r == 0 && ftruncate(*ret, (off_t)bytes) < 0) {
+        return err_sys(err, "size an empty disk");
+    }
+    return r;
+}
+
+static void read_console(struct build *b)
+{
+    char chunk[1024];
+    ssize_t n = read(b->machine.console_fd, chunk, sizeof(chunk));
+    size_t keep = 0;
+
+    if (n <= 0) {
+        if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+            fd_close_p(&b->machine.console_fd);
+        }
+        return;
+    }
+    keep = sizeof(b->console) - (size_t)n;
+    if (b->console_len > keep) {
+        memmove(b->console, b->console + (b->console_len - keep), keep);
+        b->console_len = keep;
+    }
+    memcpy(b->console + b->console_len, chunk, (size_t)n);
+    b->console_len += (size_t)n;
+}
+
+static int with_last_words(struct build *b, int errnum, const char *what, struct err *err)
+{
+    char words[512];
+
+    engine_last_words(b->console, b->console_len, words, sizeof(words));
+    return err_set(err, ERR_HOST, errnum, "%s%s%s", what,
+                   words[0] != '\0' ? "; last words on its console: " : "", words);
+}
+
+static int on_frame(struct build *b, const struct frame *f, struct err *err)
+{
+    int r = 0;
+
+    if (f->type != FRAME_READY) {
+        return with_last_words(b, EPROTO, "the guest's agent could not do its part", err);
+    }
+    r = msg_ready_decode(f->data, f->len, &b->ready, err);
+    if (r == 0 && b->ready.version != PROTO_VERSION) {
+        return err_set(err, ERR_HOST, EPROTO, "the agent speaks another version of the protocol");
+    }
+    b->is_ready = r == 0;
+    return r;
+}
+
+static int read_channel(struct build *b, struct err *err)
+{
+    struct frame frame = {0};
+    uint8_t *at = NULL;
+    size_t room = 0;
+    ssize_t n = 0;
+    int r = frame_decoder_space(&b->dec, &at, &room, err);
+
+    if (r < 0) {
+        return r;
+    }
+    n = read(b->machine.channel_fd, at, room);
+    if (n < 0 && errno == EINTR) {
+        return 0;
+    }
+    if (n <= 0) {
+        return with_last_words(b, EPIPE, "the machine ended before its agent was ready", err);
+    }
+    frame_decoder_fed(&b->dec, (size_t)n);
+    r = frame_decoder_next(&b->dec, &frame, err);
+    return r == 1 ? on_frame(b, &frame, err) : r;
+}
+
+static int read_control(struct build *b, struct err *err)
+{
+    int r = b->q->engine->control(&b->machine, err);
+
+    b->is_saved = r == 1;
+    return r < 0 ? r : 0;
+}
+
+/* Serves the machine until *done. */
+static int serve_until(struct build *b, const bool *done, struct err *err)
+{
+    while (!*done) {
+        struct pollfd p[] = {
+            {.fd = b->is_ready ? -1 : b->machine.channel_fd, .events = POLLIN},
+            {.fd = b->machine.control_fd, .events = POLLIN},
+            {.fd = b->machine.console_fd, .events = POLLIN},
+        };
+        int r = 0;
+
+        if (poll(p, ARRAY_LEN(p), TURN_MS) < 0 && errno != EINTR) {
+            return err_sys(err, "poll");
+        }
+        if (p[2].revents != 0) {
+            read_console(b);
+        }
+        if (p[0].revents != 0) {
+            r = read_channel(b, err);
+        }
+        if (r == 0 && p[1].revents != 0) {
+            r = read_control(b, err);
+        }
+        if (r < 0) {
+            return r;
+        }
+        if (!*done && b->q->stop != NULL && b->q->stop(b->q->ctx)) {
+            return err_set(err, ERR_LIMIT, ECANCELED, "stopped while a template was built");
+        }
+        if (!*done && clock_mono_ns() > b->deadline) {
+            return with_last_words(b, ETIMEDOUT, "the machine was not ready to be saved in 60 s",
+                                   err);
+        }
+    }
+    return 0;
+}
+
+/* The offset belongs to the open file: the monitor's descriptor starts behind the memory. */
+static int save(struct build *b, int file, uint64_t offset, struct err *err)
+{
+    auto_fd int fd = -1;
+    int r = fd_reopen(file, O_RDWR, &fd, err);
+
+    if (r == 0 && lseek(fd, (off_t)offset, SEEK_SET) < 0) {
+        return err_sys(err, "lseek");
+    }
+    if (r == 0) {
+        r = b->q->engine->save(&b->machine, fd, err);
+    }
+    return r < 0 ? r : serve_until(b, &b->is_saved, err);
+}
+
+static int boot_and_save(struct build *b, int file, struct err *err)
+{
+    struct machine_config config = b->q->config;
+    auto_fd int input = -1;
+    auto_fd int input_read = -1;
+    auto_fd int scratch = -1;
+    int tmpfd = b->q->store->tmpfd;
+    int r = empty_disk(tmpfd, STAGE_INPUT_DEVICE_BYTES, &input, err);
+
+    if (r == 0) {
+        r = fd_reopen(input, O_RDONLY, &input_read, err);
+    }
+    if (r == 0) {
+        r = empty_disk(tmpfd, STAGE_SCRATCH_DEVICE_BYTES, &scratch, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    config.input_fd = input_read;
+    config.scratch_fd = scratch;
+    config.memory_fd = file;
+    config.state_fd = -1;
+    config.group = NULL;
+    config.scratch_bytes = config.memory_bytes + TEMPLATE_STATE_MAX;
+    b->deadline = clock_mono_ns() + TEMPLATE_DEADLINE_NS;
+    r = b->q->engine->start(&config, &b->machine, err);
+    if (r == 0) {
+        r = serve_until(b, &b->is_ready, err);
+    }
+    return r < 0 ? r : save(b, file, config.memory_bytes, err);
+}
+
+int template_boot_and_save(const struct template_request *q, int file, struct msg_ready *ret,
+                           struct err *err)
+{
+    auto_free struct build *b = calloc(1, sizeof(*b));
+    int r = 0;
+
+    if (b == NULL) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+    }
+    b->q = q;
+    b->machine = (struct machine)MACHINE_INIT;
+    frame_decoder_init(&b->dec, FRAME_TO_HOST);
+    r = boot_and_save(b, file, err);
+    *ret = b->ready;
+    machine_fini(&b->machine);
+    frame_decoder_fini(&b->dec);
+    return r;
+}

@@ -1,0 +1,87 @@
+/*
+ * template.h - machines from saved state: booted once to READY, saved, and every job starts there.
+ *
+ *   STATE/templates/KEY   one file: the guest's memory, the rest of the machine's state, and a
+ *                         footer that says what it is (JSON); 0444
+ *   STATE/templates/lock  flock()ed by whoever builds or removes one
+ *
+ * KEY is the SHA-256 of everything the guest can see of its machine: the monitor's version and
+ * arguments, kernel, initramfs and root image by digest.  It never holds anything of a job: no job
+ * data reaches a machine before it is saved, and what runs on from there writes to its own copy of
+ * the memory (MAP_PRIVATE), through a descriptor that cannot write the file.
+ *
+ * One file appears at once (linkat) and stays what it is while it is open, even when it was removed
+ * or replaced.  Templates of another boot of the host are not used: they are not flushed to disk,
+ * and a host's clock may have changed.
+ */
+#pragma once
+
+#include "base/base.h"
+#include "base/err.h"
+
+#include "image/store.h"
+#include "proto/msg.h"
+#include "sup/engine.h"
+#include "sys/digest.h"
+
+struct template
+{
+    struct digest key;
+    int memory_fd;          /* read-only: the memory from offset 0 */
+    int state_fd;           /* at its offset; each machine needs its own (one template, one use) */
+    struct msg_ready ready; /* what the agent said when it was saved */
+    bool built;             /* for this call */
+};
+
+#define TEMPLATE_INIT                   \
+    {                                   \
+        .memory_fd = -1, .state_fd = -1 \
+    }
+void template_fini(struct template *t) nonnull_all;
+#define auto_template on_scope_exit(template_fini)
+
+struct template_request {
+    const struct store *store;
+    const struct engine *engine;
+    const char *monitor;           /* its version */
+    const struct store_boot *boot; /* with a root image */
+    /*
+     * Size, clock, uid and boot files of the machine; disks, memory and state are filled in. A
+     * machine that boots to be saved is in no group and runs no job.
+     */
+    struct machine_config config;
+    /* Asked about 20 times a second: true gives up (ERR_LIMIT/-ECANCELED). May be NULL. */
+    bool (*stop)(void *ctx);
+    void *ctx;
+};
+
+/* Room for state and footer behind the memory; what a saved machine may write at most. */
+#define TEMPLATE_STATE_MAX (64 * MIB)
+/* How long a boot to be saved may take, and how long somebody else's is waited for. */
+#define TEMPLATE_DEADLINE_NS (60 * NS_PER_S)
+
+/*
+ * Finds the template or builds it (seconds). The caller owns *ret. ERR_LIMIT/-ENOSPC: no room on
+ * disk; ERR_LIMIT/-ECANCELED: stopped; ERR_HOST: the machine could not be booted or saved.
+ */
+must_use int template_take(const struct template_request *request, struct template *ret,
+                           struct err *err) nonnull_all;
+
+/* The footer, for template.c and its tests. */
+#define TEMPLATE_FOOTER_BYTES 4096u
+
+struct template_footer {
+    struct digest key;
+    uint64_t memory_bytes;
+    uint64_t state_bytes;
+    struct digest state;
+    char boot_id[40]; /* of the host */
+    uint64_t tsc_khz; /* of the host */
+    struct msg_ready ready;
+};
+
+must_use int template_footer_encode(const struct template_footer *f,
+                                    char ret[TEMPLATE_FOOTER_BYTES], struct err *err) nonnull_all;
+/* ERR_USAGE with what is wrong; nothing of it is used unchecked. */
+must_use int template_footer_decode(const char data[TEMPLATE_FOOTER_BYTES],
+                                    struct template_footer *ret, struct err *err) nonnull_all;

@@ -1,0 +1,103 @@
+/* A template's footer: what is written is read, and whatever is damaged is refused. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/frame.h"
+#include "sup/template.h"
+#include "test.h"
+
+#define HEX_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define HEX_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+static struct template_footer sample(void)
+{
+    return (struct template_footer){
+        .key = {HEX_A},
+        .memory_bytes = 384 * MIB,
+        .state_bytes = 295690,
+        .state = {HEX_B},
+        .boot_id = "d66a8836-a00c-43cf-a45c-de978c8b7822",
+        .tsc_khz = 2793435,
+        .ready = {.version = PROTO_VERSION, .memory_total_bytes = 360 * MIB, .boot_ns = 2591171139},
+    };
+}
+
+static void a_footer_is_read_as_it_was_written(void **state)
+{
+    char data[TEMPLATE_FOOTER_BYTES];
+    struct template_footer f = sample();
+    struct template_footer got = {.tsc_khz = 0};
+    struct err err = ERR_INIT;
+
+    assert_int_equal(template_footer_encode(&f, data, &err), 0);
+    assert_int_equal(template_footer_decode(data, &got, &err), 0);
+    assert_string_equal(got.key.hex, f.key.hex);
+    assert_string_equal(got.state.hex, f.state.hex);
+    assert_string_equal(got.boot_id, f.boot_id);
+    assert_int_equal(got.memory_bytes, f.memory_bytes);
+    assert_int_equal(got.state_bytes, f.state_bytes);
+    assert_int_equal(got.tsc_khz, f.tsc_khz);
+    assert_int_equal(got.ready.version, f.ready.version);
+    assert_int_equal(got.ready.memory_total_bytes, f.ready.memory_total_bytes);
+    assert_int_equal(got.ready.boot_ns, f.ready.boot_ns);
+}
+
+/* Replaces from by to in a good footer and expects a refusal that leaves the result alone. */
+static void refuse(const char *from, const char *to)
+{
+    char data[TEMPLATE_FOOTER_BYTES];
+    char bad[2 * TEMPLATE_FOOTER_BYTES] = "";
+    struct template_footer f = sample();
+    struct template_footer got = {.tsc_khz = 7};
+    struct err err = ERR_INIT;
+    const char *at = NULL;
+
+    assert_int_equal(template_footer_encode(&f, data, &err), 0);
+    at = strstr(data, from);
+    assert_non_null(at);
+    (void)snprintf(bad, sizeof(bad), "%.*s%s%s", (int)(at - data), data, to, at + strlen(from));
+    assert_int_equal(template_footer_decode(bad, &got, &err), -EBADMSG);
+    assert_int_equal(err.class, ERR_USAGE);
+    assert_int_equal(got.tsc_khz, 7);
+}
+
+static void a_damaged_footer_is_refused(void **state)
+{
+    refuse("{", "[");
+    refuse("}", "");
+    refuse("\"format\":1", "\"format\":2");
+    refuse("\"format\":1", "\"format\":1,\"format\":1");
+    refuse("\"format\":1", "\"format\":1,\"more\":1");
+    refuse("\"key\":\"aa", "\"key\":\"AA");
+    refuse("\"key\":\"aa", "\"key\":\"../");
+    refuse("\"memory_bytes\":402653184", "\"memory_bytes\":402653185");
+    refuse("\"memory_bytes\":402653184", "\"memory_bytes\":-1048576");
+    refuse("\"memory_bytes\":402653184", "\"memory_bytes\":0");
+    refuse("\"memory_bytes\":402653184", "\"memory_bytes\":9223372036853727232");
+    refuse("\"memory_bytes\":402653184", "\"memory_bytes\":\"402653184\"");
+    refuse("\"state_bytes\":295690", "\"state_bytes\":67108864");
+    refuse("\"state_bytes\":295690", "\"state_bytes\":0");
+    refuse("\"tsc_khz\":2793435", "\"tsc_khz\":0");
+    refuse("\"boot_id\":\"d66a8836", "\"boot_id\":\"d66a8836d66a8836");
+    refuse("\"boot_id\":\"d66a8836-a00c-43cf-a45c-de978c8b7822\"", "\"boot_id\":\"\"");
+    refuse("\"protocol\":", "\"protocol\":9");
+    refuse("\"guest_boot_ns\":2591171139", "\"guest_boot_ns\":null");
+}
+
+static void a_footer_without_an_end_is_refused(void **state)
+{
+    char data[TEMPLATE_FOOTER_BYTES];
+    struct template_footer got = {.tsc_khz = 0};
+    struct err err = ERR_INIT;
+
+    memset(data, '[', sizeof(data));
+    assert_int_equal(template_footer_decode(data, &got, &err), -EBADMSG);
+    memset(data, 0, sizeof(data));
+    assert_int_equal(template_footer_decode(data, &got, &err), -EBADMSG);
+    memset(data, 0xff, sizeof(data));
+    assert_int_equal(template_footer_decode(data, &got, &err), -EBADMSG);
+}
+
+TEST_MAIN(T(a_footer_is_read_as_it_was_written), T(a_damaged_footer_is_refused),
+          T(a_footer_without_an_end_is_refused))
