@@ -173,7 +173,7 @@ static void take_template(struct run *run, const struct machine_config *config)
     } else if (err.errnum == ECANCELED) {
         run_decide(run, EVENT_CANCELED, NULL, NULL);
     } else {
-        run_decide_by_err(run, &err, err.class == ERR_USAGE ? "engine_unavailable" : "template");
+        run_decide_by_err(run, &err, err.class == ERR_USAGE ? "engine_unavailable" : "boot");
     }
 }
 

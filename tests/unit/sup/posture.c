@@ -376,6 +376,30 @@ static void check_root(struct look *l, const char *dir)
     }
 }
 
+/* A shared writable mapping would be a way to write a file without a descriptor for it. */
+static void check_maps(struct look *l, const char *dir)
+{
+    char path[LOOK_MAX];
+    char line[1024];
+    FILE *f = NULL;
+
+    (void)snprintf(path, sizeof(path), "%s/maps", dir);
+    f = fopen(path, "re");
+    if (f == NULL) {
+        depart(l, path, "unreadable", "readable");
+        return;
+    }
+    while (fgets(line, sizeof(line), f) != NULL) {
+        const char *perms = strchr(line, ' ');
+        const char *file = strchr(line, '/');
+
+        if (perms != NULL && file != NULL && perms[2] == 'w' && perms[4] == 's') {
+            depart(l, path, file, "no file that is mapped shared and writable");
+        }
+    }
+    (void)fclose(f);
+}
+
 static void check_links(struct look *l, const char *dir)
 {
     const struct {
@@ -431,6 +455,7 @@ int posture_check(const struct posture *p, struct buf *report)
     }
     check_namespaces(&l, dir);
     check_links(&l, dir);
+    check_maps(&l, dir);
     (void)snprintf(path, sizeof(path), "%s/task", dir);
     for_entries(&l, path, check_thread);
     (void)snprintf(path, sizeof(path), "%s/fd", dir);
