@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,16 +88,41 @@ void run_admit(struct run *run)
     run->result.root = run->boot.root;
 }
 
+/* Between two pieces of an input: does the caller still want it, and in time? */
+static int keep_staging(void *ctx, struct err *err)
+{
+    struct run *run = ctx;
+
+    client_listen(run->client);
+    if (run->client->gone || run->client->canceled) {
+        return err_set(err, ERR_HOST, ECANCELED, "canceled");
+    }
+    if (clock_mono_ns() > run->phase_deadline) {
+        return err_set(
+            err, ERR_USAGE, ETIMEDOUT,
+            "the inputs could not be read within %llu s; copy them to a local disk first",
+            (unsigned long long)(RUN_STAGE_DEADLINE_NS / NS_PER_S));
+    }
+    return 0;
+}
+
+static void staging_failed(struct run *run, const struct err *err, const char *reason)
+{
+    if (run->client->canceled || run->client->gone) {
+        run_decide(run, EVENT_CANCELED, NULL, NULL);
+    } else {
+        run_decide_by_err(run, err, reason);
+    }
+}
+
 void run_stage(struct run *run)
 {
+    const struct stage_watch watch = {.check = keep_staging, .ctx = run};
     struct err err = ERR_INIT;
 
-    if (spool_stdin(run->spec, run->store->tmpfd, run->client, &run->input, &err) < 0) {
-        if (run->client->canceled || run->client->gone) {
-            run_decide(run, EVENT_CANCELED, NULL, NULL);
-        } else {
-            run_decide_by_err(run, &err, "stdin");
-        }
+    if (spool_stdin(run->spec, run->store->tmpfd, run->client,
+                    clock_mono_ns() + RUN_STAGE_DEADLINE_NS, &run->input, &err) < 0) {
+        staging_failed(run, &err, "stdin");
         return;
     }
     /* Only now: a pipe that takes its time to end must not keep a place from others. */
@@ -104,8 +130,9 @@ void run_stage(struct run *run)
     if (run->over) {
         return;
     }
-    if (stage_build(run->spec, run->store->tmpfd, &run->stage, &err) < 0) {
-        run_decide_by_err(run, &err, "inputs");
+    run->phase_deadline = clock_mono_ns() + RUN_STAGE_DEADLINE_NS;
+    if (stage_build(run->spec, run->store->tmpfd, &watch, &run->stage, &err) < 0) {
+        staging_failed(run, &err, "inputs");
         return;
     }
     run->result.stage = &run->stage;

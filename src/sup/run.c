@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -20,6 +21,8 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
+/* Beyond a deadline that is looked at, and for the helpers that staging and boot wait for. */
+#define LAST_RESORT_NS  (120 * NS_PER_S)
 #define DISK_FULL_BYTES (4 * MIB) /* less is left than the monitor writes at once */
 
 uint64_t run_now(const struct run *run)
@@ -354,6 +357,19 @@ static void serve(struct run *run)
     }
 }
 
+/*
+ * The last resort against what no poll can end: a read or write that the kernel makes wait (a
+ * network file system, a FUSE server).  SIGALRM kills this process even there; the machine dies
+ * with it, the reaper removes what is left, and the caller is told that the supervisor died.
+ * 0 takes it back.
+ */
+static void last_resort(uint64_t ns)
+{
+    struct itimerval it = {.it_value = {.tv_sec = (time_t)(ns / NS_PER_S)}};
+
+    (void)setitimer(ITIMER_REAL, &it, NULL);
+}
+
 static void run_fini(struct run *run)
 {
     if (run->machine_made) {
@@ -400,6 +416,7 @@ int run_job(const struct spec *spec, const struct store *store, struct hold *hol
     run->result.events = &run->events;
     run->result.machine_memory_bytes = engine_machine_bytes(spec->limits.memory_bytes);
 
+    last_resort(2 * RUN_STAGE_DEADLINE_NS + LAST_RESORT_NS); /* stdin, then inputs */
     run_phase(run, "stage");
     run_admit(run);
     if (!run->over) {
@@ -409,13 +426,16 @@ int run_job(const struct spec *spec, const struct store *store, struct hold *hol
         run_start_machine(run, tsc);
     }
     if (!run->over) {
+        last_resort(0); /* from here to the machine's end every wait is a poll */
         serve(run);
     }
     run_kill_machine(run);
+    last_resort(RUN_END_DEADLINE_NS);
     run_inspect(run);
     run_export(run);
     run_prove_cleanup(run);
     r = run_answer(run);
+    last_resort(0);
     run_fini(run);
     return r;
 }
