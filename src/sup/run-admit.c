@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sup/run-internal.h"
 #include "sup/run.h"
@@ -49,6 +50,7 @@ static void take_slot(struct run *run)
             0) {
         run_decide_by_err(run, &err, "admit");
     }
+    run->result.left_over = run->hold->n_left_over > 0 ? run->hold->left_over : NULL;
 }
 
 void run_admit(struct run *run)
@@ -153,6 +155,17 @@ static int sink(void *ctx, bool is_stderr, const uint8_t *data, size_t len)
     return client_put(run->client, is_stderr ? SUP_STDERR : SUP_STDOUT, data, len);
 }
 
+/* What the running machine may still take of the disk: the output stream, and scratch blocks that
+ * the file system did not give before (holes, where it has no fallocate). */
+static uint64_t disk_left(const struct run *run)
+{
+    struct stat st = {0};
+    uint64_t scratch = run->spec->limits.disk_bytes;
+    uint64_t has = fstat(run->stage.scratch_fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+
+    return run->spec->limits.output_bytes + (has < scratch ? scratch - has : 0);
+}
+
 void run_start_machine(struct run *run, struct host_tsc tsc)
 {
     struct err err = ERR_INIT;
@@ -171,19 +184,20 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     };
 
     run_phase(run, "boot");
-    if (hold_group(run->hold, run->result.machine_memory_bytes, run->spec->limits.vcpus, &err) <
-        0) {
+    if (hold_group(run->hold, run->result.machine_memory_bytes, run->spec->limits.vcpus,
+                   run->store->dirfd, &err) < 0) {
         run_decide_by_err(run, &err, "boot");
         return;
     }
     run->result.cgroup = &run->hold->report;
+    run->result.instead = hold_instead;
     if (run->engine->start(&config, &run->machine, &err) < 0) {
         run_decide_by_err(run, &err, err.class == ERR_USAGE ? "engine_unavailable" : "boot");
         return;
     }
     run->machine_made = true;
     run->result.phases.spawned = run_now(run);
-    if (ledger_note_monitor(&run->hold->slot, run->machine.proc.pid, &err) < 0) {
+    if (ledger_note_monitor(&run->hold->slot, run->machine.proc.pid, disk_left(run), &err) < 0) {
         err = (struct err)ERR_INIT; /* the slot then counts in full: only less fits */
     }
     if (fd_set_nonblock(run->machine.console_fd, &err) < 0 ||
@@ -197,4 +211,5 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     run->session.stdin_size = run->input.bytes;
     run->phase_deadline = clock_mono_ns() + RUN_BOOT_DEADLINE_NS;
     run->phase_of_deadline = SESSION_BOOT;
+    run->memory_next_check = hold_must_watch(run->hold) ? clock_mono_ns() : UINT64_MAX;
 }

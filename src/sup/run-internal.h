@@ -49,9 +49,11 @@ struct run {
     char monitor_version[128];
     uint64_t phase_deadline; /* absolute ns */
     enum session_state phase_of_deadline;
-    uint64_t wall_deadline;  /* absolute, 0 before STARTED */
-    uint64_t cpu_base_ns;    /* of the monitor at STARTED */
-    uint64_t cpu_next_check; /* absolute */
+    uint64_t wall_deadline;     /* absolute, 0 before STARTED */
+    uint64_t cpu_base_ns;       /* of the monitor at STARTED */
+    uint64_t cpu_next_check;    /* absolute */
+    uint64_t memory_next_check; /* absolute, UINT64_MAX where control groups bound it */
+    bool memory_unread;         /* the last look failed */
 };
 
 /* Nanoseconds from submission; never 0, which means "not reached". */

@@ -190,6 +190,39 @@ static bool host_disk_is_full(const struct run *run)
            (uint64_t)fs.f_bavail < DISK_FULL_BYTES / (fs.f_frsize > 0 ? fs.f_frsize : 1);
 }
 
+/* What the guest made the machine take is the program's doing only once there was a program. */
+static void decide_host_oom(struct run *run, const char *what)
+{
+    enum session_state state = run->session.state;
+    bool ran = state != SESSION_BOOT && state != SESSION_START;
+
+    run_decide(run, ran ? EVENT_HOST_OOM : EVENT_MONITOR_EXIT, session_phase(state), what);
+}
+
+/* In place of a memory control group, where the host has none for us. */
+static void check_memory(struct run *run, uint64_t now)
+{
+    struct err err = ERR_INIT;
+    bool over = false;
+
+    if (now < run->memory_next_check) {
+        return;
+    }
+    run->memory_next_check = now + RUN_MEMORY_CHECK_NS;
+    if (hold_over_memory(run->hold, run->machine.proc.pid, &over, &err) == 0) {
+        run->memory_unread = false;
+        if (over) {
+            decide_host_oom(run, "the machine took more memory than it may have");
+        }
+        return;
+    }
+    /* Once: it is ending, and the pidfd tells that. Twice: nothing would bound it. */
+    if (run->memory_unread) {
+        run_decide(run, EVENT_HOST_FAULT, session_phase(run->session.state), err.msg);
+    }
+    run->memory_unread = true;
+}
+
 static void check_deadlines(struct run *run, uint64_t now)
 {
     struct session *s = &run->session;
@@ -207,7 +240,8 @@ static void check_deadlines(struct run *run, uint64_t now)
         run_decide(run, EVENT_DEADLINE, session_phase(s->state), text);
         return;
     }
-    if (s->state != SESSION_RUN) {
+    check_memory(run, now);
+    if (run->over || s->state != SESSION_RUN) {
         return;
     }
     if (now >= run->wall_deadline && host_disk_is_full(run)) {
@@ -236,6 +270,7 @@ static uint64_t next_wake(const struct run *run)
 {
     uint64_t at = run->phase_deadline;
 
+    at = run->memory_next_check < at ? run->memory_next_check : at;
     if (run->session.state == SESSION_RUN) {
         at = run->wall_deadline < at ? run->wall_deadline : at;
         at = run->cpu_next_check < at ? run->cpu_next_check : at;
@@ -302,11 +337,7 @@ static void monitor_ended(struct run *run)
         return;
     }
     if (hold_was_oom(run->hold)) {
-        const char *what = "the host's kernel killed the machine for memory";
-        bool ran = run->session.state != SESSION_BOOT && run->session.state != SESSION_START;
-
-        run_decide(run, ran ? EVENT_HOST_OOM : EVENT_MONITOR_EXIT,
-                   session_phase(run->session.state), what);
+        decide_host_oom(run, "the host's kernel killed the machine for memory");
         return;
     }
     console_hint(run, "the machine ended by itself", text, sizeof(text));
