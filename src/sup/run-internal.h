@@ -1,6 +1,6 @@
 /*
  * run-internal.h - one job inside the supervisor, for the files that make up its life: run.c (the
- * loop and the order of it all), run-admit.c (before the machine) and run-end.c (after it).
+ * loop and the order of it all), run-admit.c (before the machine), run-kill.c (its end) and run-end.c (after it).
  */
 #pragma once
 
@@ -77,7 +77,7 @@ void run_admit(struct run *run) nonnull_all;
 void run_stage(struct run *run) nonnull_all;
 void run_start_machine(struct run *run, struct host_tsc tsc) nonnull_all;
 
-/* run-end.c, in this order; each looks for itself whether there is something to do. */
+/* run-kill.c, run-end.c, in this order; each looks for itself whether there is something to do. */
 void run_kill_machine(struct run *run) nonnull_all;
 void run_inspect(struct run *run) nonnull_all;
 void run_export(struct run *run) nonnull_all;
