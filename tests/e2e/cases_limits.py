@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import time
 
@@ -307,6 +308,25 @@ def group_of(state, child):
             raise Fail("no control group of the job was seen")
         time.sleep(0.01)
     return pathlib.Path(found[0])
+
+
+@case("what else lives in a machine's control group dies with it, and the result says so", root=True)
+def stranger_in_group(t):
+    state = t.private_state()
+    (state / "slots").mkdir(mode=0o700, exist_ok=True)
+    child = t.start(t.command(program="print(1)\n", state=state))
+    stranger = subprocess.Popen(["sleep", "600"])
+    try:
+        (group_of(state, child) / "cgroup.procs").write_text(str(stranger.pid))
+        raw = child.communicate(timeout=180)[0]
+        doc = json.loads(raw)
+        t.equal(doc["cleanup"]["ended_by"], "cgroup", "what ended the machine")
+        t.equal(doc["cleanup"]["verified"], True, "cleanup.verified")
+        t.equal(stranger.wait(5), -signal.SIGKILL, "the stranger's end")
+    finally:
+        stranger.kill()
+        stranger.wait()
+    t.equal(control_groups(state), [], "control groups")
 
 
 @case("a cleanup that fails is told, and its slot is out of use until it succeeds", root=True)
