@@ -130,6 +130,14 @@ static int prepare(struct run *run, struct store *store, struct err *err)
     return build_ensure(store, image_of(spec), &progress, err);
 }
 
+/* No room now is not the job's fault, and may be tried again. */
+static bool is_capacity(const struct err *err)
+{
+    return err->class == ERR_LIMIT || err->errnum == ENOSPC || err->errnum == EDQUOT ||
+           err->errnum == ENOMEM || err->errnum == EAGAIN || err->errnum == EMFILE ||
+           err->errnum == ENFILE;
+}
+
 static int supervise(struct run *run, const struct store *store, struct err *err)
 {
     bool json = run->options->json;
@@ -142,15 +150,11 @@ static int supervise(struct run *run, const struct store *store, struct err *err
 
     run->step = "supervisor";
     r = sup_start(&run->options->spec, store, !json, &sup, err);
+    if (r < 0 && is_capacity(err)) { /* no process, descriptor or memory to be had now */
+        err->class = ERR_LIMIT;
+        run->step = r == -ENOMEM ? "memory" : "machines";
+    }
     return r < 0 ? r : run_loop(&loop, err);
-}
-
-/* No room now is not the job's fault, and may be tried again. */
-static bool is_capacity(const struct err *err)
-{
-    return err->class == ERR_LIMIT || err->errnum == ENOSPC || err->errnum == EDQUOT ||
-           err->errnum == ENOMEM || err->errnum == EAGAIN || err->errnum == EMFILE ||
-           err->errnum == ENFILE;
 }
 
 /* What became of the job, read from the result that goes to people and scripts alike. */
@@ -161,6 +165,7 @@ struct report {
     uint64_t boot_ns, run_ns, total_ns;
     size_t n_outputs;
     size_t n_dropped;
+    char unclean[ERR_MSG_MAX]; /* what the cleanup could not prove or remove, "" if nothing */
 };
 
 static uint64_t phase(const json_t *root, const char *name)
@@ -190,6 +195,31 @@ static int program_exit(const json_t *root)
         }
     }
     return -1;
+}
+
+/* The checks of the cleanup that failed, and what earlier jobs left: never only in the JSON. */
+static void read_cleanup(const json_t *root, struct report *ret)
+{
+    json_t *cleanup = json_object_get(root, "cleanup");
+    const char *left = json_string_value(json_object_get(cleanup, "left_over"));
+    const char *name = NULL;
+    json_t *ok = NULL;
+    auto_buf struct buf text = BUF_INIT(sizeof(ret->unclean));
+    int r = 0;
+
+    json_object_foreach(json_object_get(cleanup, "checks"), name, ok)
+    {
+        if (r == 0 && !json_is_true(ok)) {
+            r = buf_printf(&text, "%s%s", text.len == 0 ? "the cleanup is not verified: " : ", ",
+                           name);
+        }
+    }
+    if (r == 0 && left != NULL) {
+        r = buf_printf(&text, "%sfrom an earlier job %.900s", text.len == 0 ? "" : "; ", left);
+    }
+    if (text.len > 0) {
+        (void)snprintf(ret->unclean, sizeof(ret->unclean), "warning: %s", (const char *)text.data);
+    }
 }
 
 /* Numbers come as integers of ns; absent ones are null. */
@@ -225,6 +255,7 @@ static int read_report(const struct buf *text, struct report *ret, struct err *e
         ret->total_ns = end > ret->total_ns ? end : ret->total_ns;
     }
     (void)snprintf(ret->message, sizeof(ret->message), "%s", message != NULL ? message : "");
+    read_cleanup(root, ret);
     json_decref(root);
     return 0;
 }
@@ -317,6 +348,9 @@ static int finish(struct run *run, const struct report *rep)
     if (!run->options->json && !run->options->quiet) {
         summarize(run, rep);
     }
+    if (rep->unclean[0] != '\0') { /* with --json and --quiet too: somebody has to look */
+        say(run, rep->unclean);
+    }
     if (run->options->exit_code == RUN_EXIT_PROGRAM && rep->exit_code >= 0) {
         return rep->exit_code;
     }
@@ -349,7 +383,9 @@ static int run_job(struct run *run)
         return fail(run, is_capacity(&err) ? AIRLOCK_CAPACITY_REJECTED : AIRLOCK_REJECTED, &err);
     }
     if (supervise(run, &store, &err) < 0) {
-        return fail(run, AIRLOCK_SANDBOX_FAILURE, &err);
+        return fail(run,
+                    err.class == ERR_LIMIT ? AIRLOCK_CAPACITY_REJECTED : AIRLOCK_SANDBOX_FAILURE,
+                    &err);
     }
     if (read_report(&run->result, &rep, &err) < 0) {
         return fail(run, AIRLOCK_SANDBOX_FAILURE, &err);

@@ -224,7 +224,7 @@ static json_t *phases(struct builder *b, const struct result_phases *p)
 
 static json_t *peaks(struct builder *b, const struct result *r)
 {
-    const struct msg_exit *e = r->events->has_exit ? &r->events->exit : NULL;
+    const struct msg_exit *e = r->events->has_exit ? &r->events->exit : r->last_report;
     json_t *o = json_object();
 
     if (o == NULL) {
@@ -285,6 +285,29 @@ static json_t *host_limits(struct builder *b, const struct cgroup_report *report
     return o;
 }
 
+/* Each limit that they do not hold: why not, and what bounds the machine in its place. */
+static json_t *host_limits_absent(struct builder *b, const struct result *r)
+{
+    json_t *a = json_array();
+
+    for (int i = 0; a != NULL && r->cgroup != NULL && i < CGROUP_N_LIMITS; i++) {
+        enum cgroup_limit limit = (enum cgroup_limit)i;
+        json_t *o = NULL;
+
+        if (r->cgroup->state[limit] != CGROUP_ABSENT) {
+            continue;
+        }
+        o = json_object();
+        if (o != NULL) {
+            set(b, o, "limit", json_string(cgroup_limit_name(limit)));
+            set(b, o, "why", printable(r->cgroup->why[limit]));
+            set(b, o, "instead", text_or_null(r->instead != NULL ? r->instead(limit) : NULL));
+        }
+        append(b, a, o);
+    }
+    return a;
+}
+
 static json_t *machine(struct builder *b, const struct result *r)
 {
     json_t *o = json_object();
@@ -298,6 +321,7 @@ static json_t *machine(struct builder *b, const struct result *r)
     set(b, o, "monitor", text_or_null(r->monitor));
     set(b, o, "memory_bytes", integer(r->machine_memory_bytes));
     set(b, o, "host_limits", host_limits(b, r->cgroup));
+    set(b, o, "host_limits_absent", host_limits_absent(b, r));
     set(b, o, "image", text_or_null(r->image));
     set(b, o, "image_digest", digest_text(&r->root));
     set(b, o, "kernel_version", text_or_null(r->kernel_version));
@@ -324,6 +348,9 @@ static json_t *cleanup(struct builder *b, const struct result *r)
     }
     set(b, o, "verified", json_boolean(all));
     set(b, o, "checks", checks);
+    set(b, o, "stop", text_or_null(r->stop));
+    set(b, o, "ended_by", text_or_null(r->ended_by));
+    set(b, o, "left_over", r->left_over != NULL ? printable(r->left_over) : json_null());
     return o;
 }
 

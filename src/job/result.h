@@ -50,8 +50,9 @@ struct result {
     bool template_built;    /* for this job */
     const struct spec *spec;
     uint64_t machine_memory_bytes;
-    const struct cgroup_report *cgroup; /* what the host's kernel limits, or NULL */
-    const struct stage *stage;          /* or NULL */
+    const struct cgroup_report *cgroup;              /* what the host's kernel limits, or NULL */
+    const char *(*instead)(enum cgroup_limit limit); /* what binds where it does not; with cgroup */
+    const struct stage *stage;                       /* or NULL */
     const struct events *events;
     struct result_phases phases;
     struct result_stream out, err;
@@ -60,6 +61,10 @@ struct result {
     uint64_t cpu_ns;         /* of the machine, from the program's start */
     uint64_t machine_cpu_ns; /* of the whole machine process */
     uint64_t machine_rss_bytes;
+    const struct msg_exit *last_report; /* the agent's word after a limit, or NULL: no exit */
+    const char *stop;                   /* "not_asked", "answered", "silent"; NULL: no machine */
+    const char *ended_by;               /* "itself", "pidfd", "cgroup"; NULL: no machine */
+    const char *left_over;   /* what earlier jobs left and could not be removed yet, or NULL */
     const char *stderr_tail; /* last bytes of stderr for the hint about syntax errors, or NULL */
     struct result_check checks[RESULT_CHECKS_MAX];
     size_t n_checks;

@@ -18,6 +18,7 @@
 /* What one staging works with. */
 struct work {
     const struct spec_limits *limits;
+    const struct stage_watch *watch; /* or NULL */
     struct squash *squash;
     uint8_t *chunk;
     uint64_t total; /* bytes taken so far */
@@ -173,6 +174,10 @@ static int copy_file(struct work *work, int fd, uint64_t size, const char *path,
     while (r == 0) {
         size_t got = 0;
 
+        r = work->watch != NULL ? work->watch->check(work->watch->ctx, err) : 0;
+        if (r < 0) {
+            return r;
+        }
         /* One read past the end too: a file that grew must not pass for the old one. */
         r = fd_read_full(fd, work->chunk, CHUNK_BYTES, &got, err);
         if (r < 0) {
@@ -299,12 +304,13 @@ static int add_all(struct work *work, const struct spec *spec, struct stage *sta
     return 0;
 }
 
-static int build_input(const struct spec *spec, int tmp_dirfd, struct stage *stage, struct err *err)
+static int build_input(const struct spec *spec, int tmp_dirfd, const struct stage_watch *watch,
+                       struct stage *stage, struct err *err)
 {
     auto_fd int fd = -1;
     auto_squash struct squash squash = {.fd = -1};
     auto_free uint8_t *chunk = malloc(CHUNK_BYTES);
-    struct work work = {.limits = &spec->limits, .squash = &squash, .chunk = chunk};
+    struct work work = {.limits = &spec->limits, .watch = watch, .squash = &squash, .chunk = chunk};
     int r = 0;
 
     if (chunk == NULL) {
@@ -350,14 +356,15 @@ static int disk_fault(int r, int tmp_dirfd, struct err *err)
                    was.msg, text_of_str(path).s);
 }
 
-int stage_build(const struct spec *spec, int tmp_dirfd, struct stage *ret, struct err *err)
+int stage_build(const struct spec *spec, int tmp_dirfd, const struct stage_watch *watch,
+                struct stage *ret, struct err *err)
 {
     auto_stage struct stage stage = STAGE_INIT;
     auto_scratch struct scratch scratch = SCRATCH_INIT;
     int r = scratch_start(&spec->limits, tmp_dirfd, &scratch, err);
 
     if (r == 0) {
-        r = build_input(spec, tmp_dirfd, &stage, err);
+        r = build_input(spec, tmp_dirfd, watch, &stage, err);
     }
     if (r == 0) {
         r = scratch_finish(&scratch, err);

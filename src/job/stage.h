@@ -46,11 +46,17 @@ void stage_fini(struct stage *stage) nonnull_all;
  */
 #define STAGE_AGENT_INODES 8u
 
+/* Asked between two pieces of an input; a failure ends the staging and is returned. */
+struct stage_watch {
+    int (*check)(void *ctx, struct err *err);
+    void *ctx;
+};
+
 /*
- * tmp_dirfd: directory on the state filesystem for unnamed files. Opens every input without
+ * watch may be NULL. tmp_dirfd: directory on the state filesystem for unnamed files. Opens every input without
  * following links, regular files only; a file that changes while it is read, or totals over
  * limits, are refused: ERR_USAGE for what the caller can mend, ERR_LIMIT/-ENOSPC when the disk is
  * full, ERR_HOST otherwise. The message names the file.
  */
-must_use int stage_build(const struct spec *spec, int tmp_dirfd, struct stage *ret,
-                         struct err *err) nonnull_all;
+must_use int stage_build(const struct spec *spec, int tmp_dirfd, const struct stage_watch *watch,
+                         struct stage *ret, struct err *err) nonnull_args(1, 4, 5);

@@ -20,6 +20,10 @@ struct hold {
     struct cgroup group;
     struct cgroup_report report; /* which limits the kernel took */
     bool grouped;                /* group was made and is to be removed */
+    uint64_t memory_bytes;       /* most that the monitor may have, with its overhead */
+    /* What earlier jobs left and could not be removed: how much of it, and the first reason. */
+    unsigned int n_left_over;
+    char left_over[ERR_MSG_MAX];
 };
 
 /* Heap-allocated: it is large. NULL if there is no memory. hold_free() takes NULL. */
@@ -37,19 +41,34 @@ static inline void hold_free_p(struct hold **hold)
 must_use int hold_prepare(struct hold *hold, struct err *err) nonnull_all;
 
 /*
- * Removes what crashed supervisors of this state directory left (ERR_HOST if something does not
- * go), then takes a slot: ERR_LIMIT as ledger_admit() if the host is full.
+ * Removes what crashed supervisors of this state directory left, then takes a slot: ERR_LIMIT as
+ * ledger_admit() if the host is full. What does not go is told in left_over: its slot, with number
+ * and uid, stays out of use, and the others are given out.
  */
 must_use int hold_take(struct hold *hold, const struct store *store, const struct ledger_need *need,
                        struct err *err) nonnull_all;
 
 /*
- * Makes the machine's control groups. What the host cannot limit is bounded otherwise: memory by
- * the machine's fixed size, CPU by the supervisor's clock, processes by QEMU's seccomp filter,
- * which denies every fork.
+ * Makes the machine's control groups; store_fd is on the disk whose bandwidth is bounded. A limit
+ * that the host's groups lack is CGROUP_ABSENT in the report, and hold_instead() says what binds in
+ * its place.
  */
-must_use int hold_group(struct hold *hold, uint64_t machine_bytes, uint64_t vcpus,
+must_use int hold_group(struct hold *hold, uint64_t machine_bytes, uint64_t vcpus, int store_fd,
                         struct err *err) nonnull_all;
+
+/* What bounds a machine where the host's control groups do not: a sentence for results, never NULL. */
+const char *hold_instead(enum cgroup_limit limit);
+
+/* True if control groups do not bound memory and swap of the machine: ask hold_over_memory() often. */
+must_use bool hold_must_watch(const struct hold *hold) nonnull_all;
+/* Whether the monitor has more memory than the machine may have. ERR_HOST if that can't be read. */
+must_use int hold_over_memory(const struct hold *hold, pid_t monitor, bool *ret,
+                              struct err *err) nonnull_all;
+
+/* True if something lives in the machine's groups, or if that can't be told. */
+must_use bool hold_has_processes(const struct hold *hold) nonnull_all;
+/* Kills whatever lives in the machine's groups, at most 5 s; nothing if there are none. */
+must_use int hold_kill(struct hold *hold, struct err *err) nonnull_all;
 
 /* True if the host's kernel killed the machine for memory. */
 must_use bool hold_was_oom(const struct hold *hold) nonnull_all;

@@ -4,6 +4,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 #include <x86intrin.h>
 
 #include "base/buf.h"
@@ -85,6 +88,91 @@ uint64_t host_process_peak_rss(pid_t pid)
 
     (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     return proc_kb(path, "VmHWM", &bytes, &ignored) == 0 ? bytes : 0;
+}
+
+int host_process_memory(pid_t pid, uint64_t *ret_bytes, struct err *err)
+{
+    char path[40];
+    uint64_t resident = 0;
+    uint64_t swapped = 0;
+    struct err ignored = ERR_INIT;
+    int r = 0;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    r = proc_kb(path, "VmRSS", &resident, err);
+    if (r < 0) {
+        return r;
+    }
+    /* A kernel without swap has no such line. */
+    if (proc_kb(path, "VmSwap", &swapped, &ignored) < 0) {
+        swapped = 0;
+    }
+    *ret_bytes = resident + swapped;
+    return 0;
+}
+
+/* "MAJOR:MINOR" in a file of sysfs. */
+static int read_dev(const char *path, dev_t *ret, struct err *err)
+{
+    auto_buf struct buf text = BUF_INIT(64);
+    auto_fd int fd = -1;
+    uint64_t maj = 0;
+    uint64_t min = 0;
+    char *colon = NULL;
+    int r = fd_open(AT_FDCWD, path, O_RDONLY, 0, &fd, err);
+
+    if (r == 0) {
+        r = fd_read_all(fd, path, &text, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    colon = text.data != NULL ? strchr((char *)text.data, ':') : NULL;
+    if (colon != NULL) {
+        *colon = '\0';
+        colon[1 + strcspn(colon + 1, "\n")] = '\0';
+    }
+    if (colon == NULL || num_parse_u64((const char *)text.data, &maj) < 0 ||
+        num_parse_u64(colon + 1, &min) < 0 || maj > UINT32_MAX || min > UINT32_MAX) {
+        return err_set(err, ERR_HOST, ENODATA, "'%s' names no device", path);
+    }
+    *ret = makedev((unsigned int)maj, (unsigned int)min);
+    return 0;
+}
+
+int host_whole_disk(dev_t dev, const char *sysfs, dev_t *ret, struct err *err)
+{
+    char at[256];
+    char path[300];
+
+    if (major(dev) == 0) { /* anonymous: the kernel's number for a superblock without a device */
+        return err_set(err, ERR_HOST, ENODEV,
+                       "the state directory is on no single block device (tmpfs, overlay, btrfs or "
+                       "a network)");
+    }
+    (void)snprintf(at, sizeof(at), "%.200s/dev/block/%u:%u", sysfs, major(dev), minor(dev));
+    (void)snprintf(path, sizeof(path), "%s/dev", at);
+    if (access(path, F_OK) < 0) {
+        return err_set(err, ERR_HOST, ENODEV, "the kernel shows no block device at '%s'", at);
+    }
+    (void)snprintf(path, sizeof(path), "%s/partition", at);
+    if (access(path, F_OK) < 0) {
+        *ret = dev;
+        return 0;
+    }
+    /* The link leads to .../DISK/PARTITION. */
+    (void)snprintf(path, sizeof(path), "%s/../dev", at);
+    return read_dev(path, ret, err);
+}
+
+int host_disk_of(int fd, const char *sysfs, dev_t *ret, struct err *err)
+{
+    struct stat st = {0};
+
+    if (fstat(fd, &st) < 0) {
+        return err_sys(err, "examine the state directory");
+    }
+    return host_whole_disk(st.st_dev, sysfs, ret, err);
 }
 
 uint64_t host_process_cpu_ns(pid_t pid)

@@ -24,5 +24,19 @@ must_use int host_memory_available(uint64_t *ret_bytes, struct err *err) nonnull
 /* Peak resident bytes of a process not yet reaped (VmHWM), 0 if unknown. */
 uint64_t host_process_peak_rss(pid_t pid);
 
+/*
+ * Resident and swapped bytes of a process, pages shared with others included. ERR_HOST if the
+ * kernel does not say, as of a process that ended.
+ */
+must_use int host_process_memory(pid_t pid, uint64_t *ret_bytes, struct err *err) nonnull_all;
+
+/*
+ * The whole disk on which the file system of fd stands, for I/O limits: a partition's disk; a
+ * device-mapper or md device is its own. ERR_HOST/-ENODEV with the reason where there is no block
+ * device (tmpfs, overlay, btrfs, NFS). sysfs: "/sys" but in tests.
+ */
+must_use int host_disk_of(int fd, const char *sysfs, dev_t *ret, struct err *err) nonnull_all;
+must_use int host_whole_disk(dev_t dev, const char *sysfs, dev_t *ret, struct err *err) nonnull_all;
+
 /* CPU time of a process not yet reaped, all its threads together, in ns; 0 if unknown. */
 uint64_t host_process_cpu_ns(pid_t pid);

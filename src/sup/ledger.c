@@ -301,7 +301,8 @@ static int reopen(const struct ledger_slot *slot, uint64_t timeout_ns, int *ret_
     return r;
 }
 
-int ledger_note_monitor(struct ledger_slot *slot, pid_t pid, struct err *err)
+int ledger_note_monitor(struct ledger_slot *slot, pid_t pid, uint64_t disk_left_bytes,
+                        struct err *err)
 {
     struct ledger_dir dir = {.fd = slot->slots_fd, .lock_fd = -1};
     auto_fd int lock = -1;
@@ -324,6 +325,9 @@ int ledger_note_monitor(struct ledger_slot *slot, pid_t pid, struct err *err)
     }
     entry.monitor_pid = pid;
     entry.monitor_start = ledger_start_ticks(pid);
+    if (disk_left_bytes < entry.disk_bytes) {
+        entry.disk_bytes = disk_left_bytes;
+    }
     r = ledger_put(slot->fd, &entry);
     return r < 0 ? err_sys_num(err, -r, "write 'slots/%u'", slot->number) : 0;
 }

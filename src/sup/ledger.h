@@ -86,10 +86,13 @@ must_use int ledger_admit(int store_fd, const struct ledger_need *need,
                           struct err *err) nonnull_all;
 
 /*
- * Tells the monitor's pid, so that memory it already touched (RssAnon + RssShmem) is not counted
- * twice, as promised and as no longer available. Without it a slot counts in full: safe.
+ * Once the machine runs: tells the monitor's pid and what of the promised disk is still to be
+ * written. Memory that it already touched (RssAnon + RssShmem) and blocks that its files have are
+ * then not counted twice, as promised and as no longer available. Without it a slot counts in full:
+ * safe. disk_left_bytes above what was promised changes nothing of it.
  */
-must_use int ledger_note_monitor(struct ledger_slot *slot, pid_t pid, struct err *err) nonnull_all;
+must_use int ledger_note_monitor(struct ledger_slot *slot, pid_t pid, uint64_t disk_left_bytes,
+                                 struct err *err) nonnull_all;
 
 /*
  * Gives the slot back and removes its file. After the machine is gone for certain: its uid may be

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sup/run-internal.h"
 #include "sup/run.h"
@@ -49,6 +50,7 @@ static void take_slot(struct run *run)
             0) {
         run_decide_by_err(run, &err, "admit");
     }
+    run->result.left_over = run->hold->n_left_over > 0 ? run->hold->left_over : NULL;
 }
 
 void run_admit(struct run *run)
@@ -88,16 +90,49 @@ void run_admit(struct run *run)
     run->result.root = run->boot.root;
 }
 
+static bool caller_left(void *ctx)
+{
+    struct run *run = ctx;
+
+    client_listen(run->client);
+    client_flush(run->client);
+    return run->client->gone || run->client->canceled;
+}
+
+/* Between two pieces of an input: does the caller still want it, and in time? */
+static int keep_staging(void *ctx, struct err *err)
+{
+    struct run *run = ctx;
+
+    if (caller_left(run)) {
+        return err_set(err, ERR_HOST, ECANCELED, "canceled");
+    }
+    if (clock_mono_ns() > run->phase_deadline) {
+        return err_set(
+            err, ERR_USAGE, ETIMEDOUT,
+            "the inputs could not be read within %llu s; copy them to a local disk first",
+            (unsigned long long)(RUN_STAGE_DEADLINE_NS / NS_PER_S));
+    }
+    return 0;
+}
+
+static void staging_failed(struct run *run, const struct err *err, const char *reason)
+{
+    if (run->client->canceled || run->client->gone) {
+        run_decide(run, EVENT_CANCELED, NULL, NULL);
+    } else {
+        run_decide_by_err(run, err, reason);
+    }
+}
+
 void run_stage(struct run *run)
 {
+    const struct stage_watch watch = {.check = keep_staging, .ctx = run};
     struct err err = ERR_INIT;
 
-    if (spool_stdin(run->spec, run->store->tmpfd, run->client, &run->input, &err) < 0) {
-        if (run->client->canceled || run->client->gone) {
-            run_decide(run, EVENT_CANCELED, NULL, NULL);
-        } else {
-            run_decide_by_err(run, &err, "stdin");
-        }
+    if (spool_stdin(run->spec, run->store->tmpfd, run->client,
+                    clock_mono_ns() + RUN_STAGE_DEADLINE_NS, &run->input, &err) < 0) {
+        staging_failed(run, &err, "stdin");
         return;
     }
     /* Only now: a pipe that takes its time to end must not keep a place from others. */
@@ -105,8 +140,9 @@ void run_stage(struct run *run)
     if (run->over) {
         return;
     }
-    if (stage_build(run->spec, run->store->tmpfd, &run->stage, &err) < 0) {
-        run_decide_by_err(run, &err, "inputs");
+    run->phase_deadline = clock_mono_ns() + RUN_STAGE_DEADLINE_NS;
+    if (stage_build(run->spec, run->store->tmpfd, &watch, &run->stage, &err) < 0) {
+        staging_failed(run, &err, "inputs");
         return;
     }
     run->result.stage = &run->stage;
@@ -125,15 +161,6 @@ static int sink(void *ctx, bool is_stderr, const uint8_t *data, size_t len)
         return buf_put(&run->captured[is_stderr], data, len);
     }
     return client_put(run->client, is_stderr ? SUP_STDERR : SUP_STDOUT, data, len);
-}
-
-static bool caller_left(void *ctx)
-{
-    struct run *run = ctx;
-
-    client_listen(run->client);
-    client_flush(run->client);
-    return run->client->gone || run->client->canceled;
 }
 
 /* What the machine is, beside the job's disks. */
@@ -177,6 +204,17 @@ static void take_template(struct run *run, const struct machine_config *config)
     }
 }
 
+/* What the running machine may still take of the disk: the output stream, and scratch blocks that
+ * the file system did not give before (holes, where it has no fallocate). */
+static uint64_t disk_left(const struct run *run)
+{
+    struct stat st = {0};
+    uint64_t scratch = run->spec->limits.disk_bytes;
+    uint64_t has = fstat(run->stage.scratch_fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
+
+    return run->spec->limits.output_bytes + (has < scratch ? scratch - has : 0);
+}
+
 void run_start_machine(struct run *run, struct host_tsc tsc)
 {
     struct err err = ERR_INIT;
@@ -193,19 +231,20 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     config.state_fd = run->template.state_fd;
     config.group = &run->hold->group;
     run_phase(run, "boot");
-    if (hold_group(run->hold, run->result.machine_memory_bytes, run->spec->limits.vcpus, &err) <
-        0) {
+    if (hold_group(run->hold, run->result.machine_memory_bytes, run->spec->limits.vcpus,
+                   run->store->dirfd, &err) < 0) {
         run_decide_by_err(run, &err, "boot");
         return;
     }
     run->result.cgroup = &run->hold->report;
+    run->result.instead = hold_instead;
     if (run->engine->start(&config, &run->machine, &err) < 0) {
         run_decide_by_err(run, &err, err.class == ERR_USAGE ? "engine_unavailable" : "boot");
         return;
     }
     run->machine_made = true;
     run->result.phases.spawned = run_now(run);
-    if (ledger_note_monitor(&run->hold->slot, run->machine.proc.pid, &err) < 0) {
+    if (ledger_note_monitor(&run->hold->slot, run->machine.proc.pid, disk_left(run), &err) < 0) {
         err = (struct err)ERR_INIT; /* the slot then counts in full: only less fits */
     }
     if (fd_set_nonblock(run->machine.console_fd, &err) < 0 ||
@@ -219,4 +258,5 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     run->session.stdin_size = run->input.bytes;
     run->phase_deadline = clock_mono_ns() + RUN_BOOT_DEADLINE_NS;
     run->phase_of_deadline = SESSION_BOOT;
+    run->memory_next_check = hold_must_watch(run->hold) ? clock_mono_ns() : UINT64_MAX;
 }

@@ -11,60 +11,6 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-/* Bytes of the line that begins at s, as far as an event has room for them. */
-static size_t line_len(const char *s)
-{
-    size_t n = strcspn(s, "\r\n");
-
-    return n < 200 ? n : 200;
-}
-
-static void note_panic(struct run *run)
-{
-    auto_buf struct buf shown = BUF_INIT(SHOWN_MAX);
-    const char *at = strstr(run->console, "Kernel panic");
-
-    if (at != NULL && str_escape(&shown, at, line_len(at), false) == 0) {
-        events_add(&run->events, EVENT_KERNEL_PANIC, run_now(run), NULL, (const char *)shown.data);
-    }
-}
-
-void run_kill_machine(struct run *run)
-{
-    struct err err = ERR_INIT;
-    struct proc_end end = {0};
-    pid_t pid = run->machine.proc.pid;
-    bool reaped = true;
-    uint64_t cpu = 0;
-
-    if (!run->machine_made) {
-        return;
-    }
-    session_end(&run->session);
-    cpu = host_process_cpu_ns(pid);
-    run->result.machine_cpu_ns = cpu;
-    run->result.cpu_ns = run->wall_deadline != 0 ? run_cpu_used(run, cpu) : 0;
-    run->result.machine_rss_bytes = host_process_peak_rss(pid);
-    proc_kill(&run->machine.proc);
-    reaped = proc_wait(&run->machine.proc, RUN_KILL_DEADLINE_NS, &end, &err) == 0;
-    run->result.phases.killed = run_now(run);
-    /* The program's last words that were on their way when the limit struck; the end of file comes
-     * with the monitor's end, and is waited for no longer than that end was. */
-    while (reaped && !run->session.closed &&
-           run_now(run) < run->result.phases.killed + RUN_KILL_DEADLINE_NS) {
-        struct err bad = ERR_INIT;
-
-        if (session_read(&run->session, run_now(run), &bad) < 0) {
-            break;
-        }
-    }
-    if (run->machine.console_fd >= 0) {
-        run_read_console(run);
-    }
-    note_panic(run);
-    run->result.checks[run->result.n_checks++] = (struct result_check){"monitor_reaped", reaped};
-}
-
 /* What outputs_inspect() found: the guest's stream is hostile, its reading is the host's. */
 static enum event_kind inspect_event(const struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
  * run-internal.h - one job inside the supervisor, for the files that make up its life: run.c (the
- * loop and the order of it all), run-admit.c (before the machine) and run-end.c (after it).
+ * loop and the order of it all), run-admit.c (before the machine), run-kill.c (its end) and run-end.c (after it).
  */
 #pragma once
 
@@ -51,9 +51,11 @@ struct run {
     char monitor_version[128];
     uint64_t phase_deadline; /* absolute ns */
     enum session_state phase_of_deadline;
-    uint64_t wall_deadline;  /* absolute, 0 before STARTED */
-    uint64_t cpu_base_ns;    /* of the monitor at STARTED */
-    uint64_t cpu_next_check; /* absolute */
+    uint64_t wall_deadline;     /* absolute, 0 before STARTED */
+    uint64_t cpu_base_ns;       /* of the monitor at STARTED */
+    uint64_t cpu_next_check;    /* absolute */
+    uint64_t memory_next_check; /* absolute, UINT64_MAX where control groups bound it */
+    bool memory_unread;         /* the last look failed */
 };
 
 /* Nanoseconds from submission; never 0, which means "not reached". */
@@ -77,7 +79,7 @@ void run_admit(struct run *run) nonnull_all;
 void run_stage(struct run *run) nonnull_all;
 void run_start_machine(struct run *run, struct host_tsc tsc) nonnull_all;
 
-/* run-end.c, in this order; each looks for itself whether there is something to do. */
+/* run-kill.c, run-end.c, in this order; each looks for itself whether there is something to do. */
 void run_kill_machine(struct run *run) nonnull_all;
 void run_inspect(struct run *run) nonnull_all;
 void run_export(struct run *run) nonnull_all;

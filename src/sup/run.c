@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -20,6 +21,8 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
+/* Beyond a deadline that is looked at, and for the helpers that staging and boot wait for. */
+#define LAST_RESORT_NS  (120 * NS_PER_S)
 #define DISK_FULL_BYTES (4 * MIB) /* less is left than the monitor writes at once */
 
 uint64_t run_now(const struct run *run)
@@ -105,25 +108,14 @@ void run_read_console(struct run *run)
     }
 }
 
-/* The last line on the console, made harmless: the best hint at why a monitor or kernel died. */
+/* With the last line on the console: the best hint at why a monitor or kernel died. */
 static void console_hint(struct run *run, const char *what, char *text, size_t size)
 {
-    auto_buf struct buf shown = BUF_INIT(SHOWN_MAX);
-    size_t end = run->console_len;
-    size_t start = 0;
+    char words[512];
 
-    while (end > 0 && (run->console[end - 1] == '\n' || run->console[end - 1] == '\r')) {
-        end--;
-    }
-    start = end;
-    while (start > 0 && run->console[start - 1] != '\n' && end - start < 200) {
-        start--;
-    }
-    if (end == start || str_escape(&shown, run->console + start, end - start, false) < 0) {
-        (void)snprintf(text, size, "%s", what);
-        return;
-    }
-    (void)snprintf(text, size, "%s; last words on its console: %s", what, (const char *)shown.data);
+    engine_last_words(run->console, run->console_len, words, sizeof(words));
+    (void)snprintf(text, size, "%s%s%s", what,
+                   words[0] != '\0' ? "; last words on its console: " : "", words);
 }
 
 static uint64_t deadline_of(enum session_state state)
@@ -187,6 +179,39 @@ static bool host_disk_is_full(const struct run *run)
            (uint64_t)fs.f_bavail < DISK_FULL_BYTES / (fs.f_frsize > 0 ? fs.f_frsize : 1);
 }
 
+/* What the guest made the machine take is the program's doing only once there was a program. */
+static void decide_host_oom(struct run *run, const char *what)
+{
+    enum session_state state = run->session.state;
+    bool ran = state != SESSION_BOOT && state != SESSION_START;
+
+    run_decide(run, ran ? EVENT_HOST_OOM : EVENT_MONITOR_EXIT, session_phase(state), what);
+}
+
+/* In place of a memory control group, where the host has none for us. */
+static void check_memory(struct run *run, uint64_t now)
+{
+    struct err err = ERR_INIT;
+    bool over = false;
+
+    if (now < run->memory_next_check) {
+        return;
+    }
+    run->memory_next_check = now + RUN_MEMORY_CHECK_NS;
+    if (hold_over_memory(run->hold, run->machine.proc.pid, &over, &err) == 0) {
+        run->memory_unread = false;
+        if (over) {
+            decide_host_oom(run, "the machine took more memory than it may have");
+        }
+        return;
+    }
+    /* Once: it is ending, and the pidfd tells that. Twice: nothing would bound it. */
+    if (run->memory_unread) {
+        run_decide(run, EVENT_HOST_FAULT, session_phase(run->session.state), err.msg);
+    }
+    run->memory_unread = true;
+}
+
 static void check_deadlines(struct run *run, uint64_t now)
 {
     struct session *s = &run->session;
@@ -204,7 +229,8 @@ static void check_deadlines(struct run *run, uint64_t now)
         run_decide(run, EVENT_DEADLINE, session_phase(s->state), text);
         return;
     }
-    if (s->state != SESSION_RUN) {
+    check_memory(run, now);
+    if (run->over || s->state != SESSION_RUN) {
         return;
     }
     if (now >= run->wall_deadline && host_disk_is_full(run)) {
@@ -233,6 +259,7 @@ static uint64_t next_wake(const struct run *run)
 {
     uint64_t at = run->phase_deadline;
 
+    at = run->memory_next_check < at ? run->memory_next_check : at;
     if (run->session.state == SESSION_RUN) {
         at = run->wall_deadline < at ? run->wall_deadline : at;
         at = run->cpu_next_check < at ? run->cpu_next_check : at;
@@ -319,11 +346,7 @@ static void monitor_ended(struct run *run)
         return;
     }
     if (hold_was_oom(run->hold)) {
-        const char *what = "the host's kernel killed the machine for memory";
-        bool ran = run->session.state != SESSION_BOOT && run->session.state != SESSION_START;
-
-        run_decide(run, ran ? EVENT_HOST_OOM : EVENT_MONITOR_EXIT,
-                   session_phase(run->session.state), what);
+        decide_host_oom(run, "the host's kernel killed the machine for memory");
         return;
     }
     console_hint(run, "the machine ended by itself", text, sizeof(text));
@@ -378,6 +401,19 @@ static void serve(struct run *run)
     }
 }
 
+/*
+ * The last resort against what no poll can end: a read or write that the kernel makes wait (a
+ * network file system, a FUSE server).  SIGALRM kills this process even there; the machine dies
+ * with it, the reaper removes what is left, and the caller is told that the supervisor died.
+ * 0 takes it back.
+ */
+static void last_resort(uint64_t ns)
+{
+    struct itimerval it = {.it_value = {.tv_sec = (time_t)(ns / NS_PER_S)}};
+
+    (void)setitimer(ITIMER_REAL, &it, NULL);
+}
+
 static void run_fini(struct run *run)
 {
     if (run->machine_made) {
@@ -426,6 +462,7 @@ int run_job(const struct spec *spec, const struct store *store, struct hold *hol
     run->result.events = &run->events;
     run->result.machine_memory_bytes = engine_machine_bytes(spec->limits.memory_bytes);
 
+    last_resort(2 * RUN_STAGE_DEADLINE_NS + LAST_RESORT_NS); /* stdin, then inputs */
     run_phase(run, "stage");
     run_admit(run);
     if (!run->over) {
@@ -435,13 +472,16 @@ int run_job(const struct spec *spec, const struct store *store, struct hold *hol
         run_start_machine(run, tsc);
     }
     if (!run->over) {
+        last_resort(0); /* from here to the machine's end every wait is a poll */
         serve(run);
     }
     run_kill_machine(run);
+    last_resort(RUN_END_DEADLINE_NS);
     run_inspect(run);
     run_export(run);
     run_prove_cleanup(run);
     r = run_answer(run);
+    last_resort(0);
     run_fini(run);
     return r;
 }

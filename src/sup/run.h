@@ -9,10 +9,19 @@
 #include "sup/hold.h"
 
 /* Deadlines of airlock's own phases; none is charged to the program. */
-#define RUN_BOOT_DEADLINE_NS    (60 * NS_PER_S) /* start of the monitor to READY */
-#define RUN_START_DEADLINE_NS   (30 * NS_PER_S) /* JOB to STARTED */
-#define RUN_COLLECT_DEADLINE_NS (60 * NS_PER_S) /* EXIT to OUTPUT_END */
-#define RUN_KILL_DEADLINE_NS    (5 * NS_PER_S)  /* SIGKILL to the monitor's end */
+#define RUN_STAGE_DEADLINE_NS   (600 * NS_PER_S) /* stdin; then the inputs */
+#define RUN_BOOT_DEADLINE_NS    (60 * NS_PER_S)  /* start of the monitor to READY */
+#define RUN_START_DEADLINE_NS   (30 * NS_PER_S)  /* JOB to STARTED */
+#define RUN_COLLECT_DEADLINE_NS (60 * NS_PER_S)  /* EXIT to OUTPUT_END */
+
+#define RUN_END_DEADLINE_NS (600 * NS_PER_S) /* inspection, export, cleanup */
+/* Between two looks at the memory of a monitor that no control group bounds. */
+#define RUN_MEMORY_CHECK_NS (100 * NS_PER_MS)
+
+/* The end of the machine, after whatever decided; see run-kill.c. */
+#define RUN_ASK_NS           (150 * NS_PER_MS) /* for the last report, of a grace of 250 ms */
+#define RUN_PIDFD_NS         (NS_PER_S / 2) /* SIGKILL to the monitor's end, before cgroup.kill */
+#define RUN_KILL_DEADLINE_NS (5 * NS_PER_S) /* ... and after it */
 
 /*
  * Runs the job to its result and queues SUP_RESULT for the caller. submitted_ns: host monotonic

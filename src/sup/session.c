@@ -156,19 +156,11 @@ static int on_stream(struct session *s, const struct frame *f, bool is_stderr, u
     return 0;
 }
 
-static void on_exit_report(struct session *s, const struct frame *f, uint64_t now_ns)
+/* What the guest's kernel counted: told, never deciding. */
+static void tell_counts(struct session *s, const struct msg_exit *e, uint64_t now_ns)
 {
-    struct err bad = ERR_INIT;
-    struct msg_exit *e = &s->events->exit;
     char text[160];
 
-    if (msg_exit_decode(f->data, f->len, e, &bad) < 0) {
-        decide(s, EVENT_PROTOCOL, now_ns, bad.msg);
-        return;
-    }
-    s->events->has_exit = true;
-    s->exited_ns = now_ns;
-    s->state = SESSION_COLLECT;
     if (e->oom_kills > 0) {
         (void)snprintf(text, sizeof(text), "%u of the program's processes killed for memory%s",
                        (unsigned int)e->oom_kills,
@@ -180,7 +172,34 @@ static void on_exit_report(struct session *s, const struct frame *f, uint64_t no
                        (unsigned int)e->pids_refused);
         events_add(s->events, EVENT_PIDS_REFUSED, now_ns, NULL, text);
     }
+}
+
+static void on_exit_report(struct session *s, const struct frame *f, uint64_t now_ns)
+{
+    struct err bad = ERR_INIT;
+
+    if (msg_exit_decode(f->data, f->len, &s->events->exit, &bad) < 0) {
+        decide(s, EVENT_PROTOCOL, now_ns, bad.msg);
+        return;
+    }
+    s->events->has_exit = true;
+    s->exited_ns = now_ns;
+    s->state = SESSION_COLLECT;
+    tell_counts(s, &s->events->exit, now_ns);
     events_add(s->events, EVENT_EXIT, now_ns, NULL, NULL);
+}
+
+/* The answer to STOP. Everything is decided: one that makes no sense is only not believed. */
+static void on_last_report(struct session *s, const struct frame *f, uint64_t now_ns)
+{
+    struct err bad = ERR_INIT;
+
+    if (msg_exit_decode(f->data, f->len, &s->last_report, &bad) < 0) {
+        s->closed = true; /* whoever sends this is asked nothing more */
+        return;
+    }
+    s->answered = true;
+    tell_counts(s, &s->last_report, now_ns);
 }
 
 static int on_output(struct session *s, const struct frame *f, uint64_t now_ns, struct err *err)
@@ -301,8 +320,16 @@ static int on_frame(struct session *s, const struct frame *f, uint64_t now_ns, s
 {
     bool stream = f->type == FRAME_STDOUT || f->type == FRAME_STDERR;
 
-    if (s->ended && (!stream || s->state != SESSION_RUN)) {
-        return 0; /* decided: only the program's last words still count */
+    if (s->ended) { /* decided: only the program's last words still count, and what was asked for */
+        if (s->state != SESSION_RUN || s->answered) {
+            return 0;
+        }
+        if (s->asked && f->type == FRAME_EXIT) {
+            on_last_report(s, f, now_ns);
+        }
+        if (!stream) {
+            return 0;
+        }
     }
     if (!in_order(s, f->type)) {
         char text[96];
@@ -462,4 +489,18 @@ int session_write(struct session *s, struct err *err)
         buf_consume(&s->out, (size_t)n);
     }
     return 0;
+}
+
+bool session_ask(struct session *s)
+{
+    struct err err = ERR_INIT;
+
+    if (!s->ended || s->state != SESSION_RUN || s->closed || s->asked || s->out.len > 0) {
+        return false;
+    }
+    if (send_frame(s, FRAME_STOP, NULL, 0, &err) < 0 || session_write(s, &err) < 0) {
+        return false;
+    }
+    s->asked = s->out.len == 0;
+    return s->asked;
 }

@@ -60,7 +60,10 @@ struct session {
     size_t tail_len;
     char tail[SESSION_TAIL + 1]; /* last bytes of stderr */
     bool stdin_done;
-    bool ended;  /* a deciding event was recorded: no more frames count */
+    bool ended;    /* a deciding event was recorded: no more frames count */
+    bool asked;    /* STOP was sent */
+    bool answered; /* ... and last_report is the agent's word */
+    struct msg_exit last_report;
     bool closed; /* end of file on the channel */
     int stdin_fd;
     int output_fd;     /* borrowed: unnamed file for the output stream */
@@ -87,3 +90,11 @@ must_use int session_write(struct session *s, struct err *err) nonnull_all;
 
 /* A limit ended the job: from now on only stdout and stderr that is still on its way counts. */
 void session_end(struct session *s) nonnull_all;
+
+/*
+ * After session_end(): asks the agent to kill the program and report (STOP). Its EXIT then becomes
+ * last_report, and what it counted becomes told-only events: evidence, never a verdict. False if
+ * there is nobody to ask: the program does not run, the channel is closed, or the machine has not
+ * taken what was sent before.
+ */
+must_use bool session_ask(struct session *s) nonnull_all;

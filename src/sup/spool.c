@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/clock.h"
 #include "sys/fd.h"
 
 static int too_large(const struct spec *spec, struct err *err)
@@ -15,13 +16,33 @@ static int too_large(const struct spec *spec, struct err *err)
                    (unsigned long long)spec->limits.stdin_bytes);
 }
 
-/* Waits until fd can be read; the caller may change its mind meanwhile. */
-static int wait_readable(int fd, struct client *client, struct err *err)
-{
-    for (;;) {
-        struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = client->fd, .events = POLLIN}};
+/* What one copy works with. */
+struct copy {
+    const struct spec *spec;
+    struct client *client;
+    uint64_t deadline_ns;
+    int from, to;
+};
 
-        if (poll(p, 2, -1) < 0) {
+/* Waits until there is something to read; the caller may change its mind meanwhile. */
+static int wait_readable(const struct copy *copy, struct err *err)
+{
+    struct client *client = copy->client;
+
+    for (;;) {
+        struct pollfd p[2] = {{.fd = copy->from, .events = POLLIN},
+                              {.fd = client->fd, .events = POLLIN}};
+        uint64_t now = clock_mono_ns();
+        uint64_t left = copy->deadline_ns > now ? copy->deadline_ns - now : 0;
+        struct timespec ts = {.tv_sec = (time_t)(left / NS_PER_S),
+                              .tv_nsec = (long)(left % NS_PER_S)};
+
+        if (left == 0) {
+            return err_set(err, ERR_USAGE, ETIMEDOUT,
+                           "stdin did not end in time; write it to a file and name that with "
+                           "--stdin");
+        }
+        if (ppoll(p, 2, &ts, NULL) < 0) {
             if (errno == EINTR) {
                 continue;
             }
@@ -39,8 +60,7 @@ static int wait_readable(int fd, struct client *client, struct err *err)
     }
 }
 
-static int copy_all(const struct spec *spec, int from, int to, struct client *client,
-                    uint64_t *ret_bytes, struct err *err)
+static int copy_all(const struct copy *copy, uint64_t *ret_bytes, struct err *err)
 {
     size_t chunk = 256 * KIB;
     auto_free char *data = malloc(chunk);
@@ -51,12 +71,12 @@ static int copy_all(const struct spec *spec, int from, int to, struct client *cl
     }
     for (;;) {
         ssize_t n = 0;
-        int r = wait_readable(from, client, err);
+        int r = wait_readable(copy, err);
 
         if (r < 0) {
             return r;
         }
-        n = read(from, data, chunk);
+        n = read(copy->from, data, chunk);
         if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
             continue;
         }
@@ -67,10 +87,10 @@ static int copy_all(const struct spec *spec, int from, int to, struct client *cl
             *ret_bytes = total;
             return 0;
         }
-        if ((uint64_t)n > spec->limits.stdin_bytes - total) {
-            return too_large(spec, err);
+        if ((uint64_t)n > copy->spec->limits.stdin_bytes - total) {
+            return too_large(copy->spec, err);
         }
-        r = fd_write_full(to, data, (size_t)n, err);
+        r = fd_write_full(copy->to, data, (size_t)n, err);
         if (r < 0) {
             return err_wrap(err, "store stdin");
         }
@@ -106,8 +126,8 @@ bool spool_needed(const struct spec *spec)
     return spec->stdin_path != NULL || spec->stdin_data != NULL || spec->stdin_fd >= 0;
 }
 
-int spool_stdin(const struct spec *spec, int tmp_dirfd, struct client *client, struct spool *ret,
-                struct err *err)
+int spool_stdin(const struct spec *spec, int tmp_dirfd, struct client *client, uint64_t deadline_ns,
+                struct spool *ret, struct err *err)
 {
     auto_fd int source = -1;
     auto_fd int fd = -1;
@@ -133,7 +153,15 @@ int spool_stdin(const struct spec *spec, int tmp_dirfd, struct client *client, s
             r = open_source(spec, &source, err);
         }
         if (r == 0) {
-            r = copy_all(spec, source >= 0 ? source : spec->stdin_fd, fd, client, &bytes, err);
+            const struct copy copy = {
+                .spec = spec,
+                .client = client,
+                .deadline_ns = deadline_ns,
+                .from = source >= 0 ? source : spec->stdin_fd,
+                .to = fd,
+            };
+
+            r = copy_all(&copy, &bytes, err);
         }
     }
     if (r < 0) {

@@ -18,7 +18,8 @@ must_use bool spool_needed(const struct spec *spec) nonnull_all;
 /*
  * Copies stdin_data, stdin_path (regular file, no links followed) or stdin_fd (to its end) into an
  * unnamed file in tmp_dirfd. Over limits.stdin_bytes is ERR_LIMIT/-EFBIG. While it waits for a pipe
- * it listens to the caller: -ECANCELED when that one wants the end.
+ * it listens to the caller: -ECANCELED when that one wants the end. ERR_USAGE/-ETIMEDOUT if the end
+ * has not come at deadline_ns (monotonic).
  */
 must_use int spool_stdin(const struct spec *spec, int tmp_dirfd, struct client *client,
-                         struct spool *ret, struct err *err) nonnull_all;
+                         uint64_t deadline_ns, struct spool *ret, struct err *err) nonnull_all;

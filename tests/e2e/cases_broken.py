@@ -83,6 +83,23 @@ def qemu_ends(t):
     refused(t, result, "sandbox_failure")
 
 
+@case("a monitor that takes too much memory dies where no control group bounds it", root=True)
+def greedy_monitor(t):
+    mount = "/sys/fs/cgroup/memory"
+    if not os.path.ismount(mount):
+        raise Skip(f"no cgroup v1 memory controller is mounted at {mount}")
+    path = fake_qemu(t, """
+        static char memory[1024 << 20]; /* and no more, should nobody stop it */
+        for (size_t i = 0; i < sizeof(memory); i += 4096)
+            ((volatile char *)memory)[i] = 1;
+        for (;;) {
+        }""")
+    result = t.run(HELLO, "--memory", "32M",
+                   wrap=within(f"umount {mount}\nmount --bind '{path}' '{QEMU}'"))
+    refused(t, result, "sandbox_failure", "more memory than it may have")
+    t.equal(result.reason, "boot", "reason")
+
+
 @case("a guest that never answers ends at the boot deadline and leaves nothing", root=True)
 def never_answers(t):
     # It takes the directory for its name, so that it would be found if it stayed.

@@ -1,5 +1,15 @@
 """Every limit holds at its edge and over it, and the verdict says which."""
-from harness import case
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+from harness import EXIT_CODES, Fail, Skip, case, control_groups
 
 MIB = 1 << 20
 
@@ -172,3 +182,184 @@ def input_edges(t):
         result = t.run(program, *caps, stdin=stdin, files=files)
         t.expect(result, "rejected")
         t.true(word in result.message, f"the message lacks {word}: {result.message}")
+
+
+# How a machine ends, and what the host promises
+
+WAITING = "import time\nprint('ready', flush=True)\ntime.sleep(600)\n"
+GRACE_NS = 250_000_000
+BUSY = 8  # this host runs other machines beside the case
+
+
+@case("at the wall limit the machine ends within the grace, and the result says how")
+def grace(t):
+    result = timed_out(t, WAITING, wall="8s")
+    limits = [e for e in result.events if e["kind"] == "wall_limit"]
+    t.equal(len(limits), 1, "events of the wall limit")
+    at, phases, cleanup = limits[0]["at_ns"], result.phases, result.cleanup
+    t.true(at - phases["started_ns"] >= 8_000_000_000, f"the limit struck early: {phases}")
+    t.true(at <= phases["killed_ns"] <= at + BUSY * GRACE_NS, f"killed late: {at}, {phases}")
+    t.equal(phases["exited_ns"], None, "an exit that was the host's doing")
+    t.equal(cleanup["ended_by"], "pidfd", "what ended the machine")
+    answered = result.peaks["guest_memory_bytes"] is not None
+    t.equal(cleanup["stop"], "answered" if answered else "silent", "the agent's last report")
+
+
+@case("a program that ended by itself is not asked for a report")
+def not_asked(t):
+    result = t.run("print(1)\n")
+    t.expect(result, "success")
+    t.equal(result.cleanup["stop"], "not_asked", "stop")
+
+
+@case("without a memory control group the machine is watched, and the result says so", root=True)
+def no_memory_group(t):
+    mount = pathlib.Path("/sys/fs/cgroup/memory")
+    if not mount.is_mount():
+        raise Skip("no cgroup v1 memory controller is mounted at /sys/fs/cgroup/memory")
+    wrap = ("unshare", "-m", "sh", "-ec", f"umount {mount}; exec \"$@\"", "sh")
+    result = t.run("print(1)\n", wrap=wrap)
+    t.expect(result, "success", stdout=b"1\n")
+    t.equal(result.machine["host_limits"]["memory"], "absent", "the memory limit")
+    absent = {e["limit"]: e for e in result.machine["host_limits_absent"]}
+    t.true("ten times a second" in absent["memory"]["instead"], f"{absent}")
+    t.true(absent["memory"]["why"], "no reason")
+
+
+def slot_text(text, number, **values):
+    """A slot's file for another number, with other promises."""
+    uid = int(re.search(r"^uid=(\d+)$", text, re.M)[1]) + number
+    for key, value in {"uid": uid, "monitor": 0, "monitor_start": 0, **values}.items():
+        text = re.sub(rf"^{key}=\d+$", f"{key}={value:020}", text, flags=re.M)
+    return text
+
+
+@contextlib.contextmanager
+def promised(state, numbers, **values):
+    """Machines that do not exist, as their supervisors would have them in the ledger."""
+    own = (state / "slots" / "0").read_text(encoding="ascii")
+    held = []
+    try:
+        for number in numbers:
+            path = state / "slots" / str(number)
+            held.append((path, open(path, "x", encoding="ascii")))
+            fcntl.flock(held[-1][1], fcntl.LOCK_EX)
+            held[-1][1].write(slot_text(own, number, **values))
+            held[-1][1].flush()
+        yield
+    finally:
+        for path, file in held:
+            path.unlink()
+            file.close()
+
+
+def refused(t, state, reason, word, *options, wrap=()):
+    result = t.run("print(1)\n", *options, state=state, wrap=wrap, timeout=60)
+    t.expect(result, "capacity_rejected", reason=reason)
+    t.true(word in result.message, f"the message lacks {word!r}: {result.message}")
+    t.equal(result.machine["host_limits"], {}, "control groups of a machine that never was")
+
+
+@case("machines and vCPUs are given out to the last one, and one more is refused by name", root=True)
+def capacity(t):
+    state = t.private_state()
+    one_cpu = ("taskset", "-c", str(min(os.sched_getaffinity(0))))  # room for 4 vCPUs
+    free = {"memory": 0, "vcpus": 0, "disk": 0}
+    child = t.start_and_wait(WAITING, "--vcpus", "2", state=state)
+    try:
+        refused(t, state, "machines", "vCPUs: needs 3, 2 left of 4", "--vcpus", "3", wrap=one_cpu)
+        with promised(state, range(1, 64), **free):
+            refused(t, state, "machines", "machines at once: needs 1, 0 left of 64")
+        with promised(state, range(1, 63), **free):  # the 64th, with the last of the vCPUs
+            t.expect(t.run("print(1)\n", "--vcpus", "2", state=state, wrap=one_cpu), "success")
+        with promised(state, [1], memory=1 << 60, vcpus=0, disk=0):
+            refused(t, state, "memory", "memory in total")
+        with promised(state, [1], memory=0, vcpus=0, disk=1 << 60):
+            refused(t, state, "disk", "disk")
+        t.equal(child.poll(), None, "the first machine's end")
+    finally:
+        child.terminate()
+        child.communicate(timeout=30)
+    t.equal(sorted(p.name for p in (state / "slots").iterdir()), ["lock"], "slots after the end")
+
+
+@case("no process to be had for the supervisor is no room now, not a failure", root=True)
+def no_process(t):
+    base = pathlib.Path("/sys/fs/cgroup/pids")
+    if not (base / "cgroup.procs").exists():
+        raise Skip("no cgroup v1 pids controller is mounted at /sys/fs/cgroup/pids")
+    group = base / f"airlock-test-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / "pids.max").write_text("1")
+        wrap = ("sh", "-ec", f"echo $$ >{group}/cgroup.procs; exec \"$@\"", "sh")
+        result = t.run("print(1)\n", wrap=wrap)
+    finally:
+        group.rmdir()
+    t.expect(result, "capacity_rejected", reason="machines")
+    t.true("start the supervisor" in result.message, result.message)
+
+
+def group_of(state, child):
+    """The first control group of the job that is seen."""
+    end = time.monotonic() + 60
+    while not (found := control_groups(state)):
+        if child.poll() is not None or time.monotonic() > end:
+            raise Fail("no control group of the job was seen")
+        time.sleep(0.01)
+    return pathlib.Path(found[0])
+
+
+@case("what else lives in a machine's control group dies with it, and the result says so", root=True)
+def stranger_in_group(t):
+    state = t.private_state()
+    (state / "slots").mkdir(mode=0o700, exist_ok=True)
+    child = t.start(t.command(program="print(1)\n", state=state))
+    stranger = subprocess.Popen(["sleep", "600"])
+    try:
+        (group_of(state, child) / "cgroup.procs").write_text(str(stranger.pid))
+        raw = child.communicate(timeout=180)[0]
+        doc = json.loads(raw)
+        t.equal(doc["cleanup"]["ended_by"], "cgroup", "what ended the machine")
+        t.equal(doc["cleanup"]["verified"], True, "cleanup.verified")
+        t.equal(stranger.wait(5), -signal.SIGKILL, "the stranger's end")
+    finally:
+        stranger.kill()
+        stranger.wait()
+    t.equal(control_groups(state), [], "control groups")
+
+
+@case("a cleanup that fails is told, and its slot is out of use until it succeeds", root=True)
+def failed_cleanup(t):
+    state = t.private_state()
+    (state / "slots").mkdir(mode=0o700, exist_ok=True)
+    child = t.start(t.command(program="print(1)\n", state=state))
+    inner = group_of(state, child) / "foreign"
+    inner.mkdir()
+    stranger = subprocess.Popen(["sleep", "600"])
+    try:
+        (inner / "cgroup.procs").write_text(str(stranger.pid))
+        raw, err = child.communicate(timeout=180)
+        doc = json.loads(raw)
+        checks = doc["cleanup"]["checks"]
+        t.equal(doc["cleanup"]["verified"], False, "cleanup.verified")
+        t.equal(checks["cgroup_and_slot_released"], False, "the check of groups and slot")
+        t.equal(checks["monitor_reaped"], True, "the check of the monitor")
+        t.equal(child.returncode, EXIT_CODES[doc["verdict"]], "exit code")
+        t.true(b"not verified" in err and b"cgroup_and_slot_released" in err, f"stderr: {err!r}")
+        time.sleep(12)  # the reaper's own try
+        t.true((state / "slots" / "0").stat().st_size > 0, "the slot was given back")
+        result = t.run("print(2)\n", state=state)  # others are not kept out
+        t.expect(result, "success", stdout=b"2\n")
+        t.true("slot 0 stays out of use" in str(result.cleanup["left_over"]), result.cleanup)
+        t.true("slot 0 stays out of use" in result.err, f"stderr: {result.err!r}")
+        t.true((state / "slots" / "0").exists(), "slot 0 was cleared while its group stands")
+    finally:
+        stranger.kill()
+        stranger.wait()
+        inner.rmdir()
+    result = t.run("print(3)\n", state=state)
+    t.expect(result, "success", stdout=b"3\n")
+    t.equal(result.cleanup["left_over"], None, "left_over once it could be removed")
+    t.equal(control_groups(state), [], "control groups")
+    t.equal(sorted(p.name for p in (state / "slots").iterdir()), ["lock"], "slots")

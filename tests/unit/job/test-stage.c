@@ -30,7 +30,7 @@ static int stage_here(const struct spec *spec, struct stage *ret, struct err *er
     auto_fd int tmp = -1;
     int r = fd_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY, 0, &tmp, err);
 
-    return r < 0 ? r : stage_build(spec, tmp, ret, err);
+    return r < 0 ? r : stage_build(spec, tmp, NULL, ret, err);
 }
 
 static uint64_t size_of(int fd)
@@ -344,13 +344,49 @@ static void a_full_disk_is_a_limit_and_leaves_nothing(void **state)
         spec_init(&spec);
         assert_ok(fd_open(AT_FDCWD, "small", O_RDONLY | O_DIRECTORY, 0, &tmp, &err), &err);
         assert_ok(spec_add_input(&spec, "input", &err), &err);
-        left = stage_build(&spec, tmp, &stage, &err);
+        left = stage_build(&spec, tmp, NULL, &stage, &err);
     }
     assert_int_equal(umount("small"), 0); /* fails if anything is still open there */
     assert_int_equal(left, -ENOSPC);
     assert_int_equal(err.class, ERR_LIMIT);
     assert_has(err, "no space left in");
     assert_has(err, "/small");
+}
+
+/* Lets so many pieces pass. */
+static int call_off(void *ctx, struct err *err)
+{
+    int *left = ctx;
+
+    return (*left)-- > 0 ? 0 : err_set(err, ERR_USAGE, ETIMEDOUT, "called off");
+}
+
+static void a_staging_that_is_called_off_ends_between_two_pieces(void **state)
+{
+    uint8_t *data = calloc(1, MIB);
+    int pieces = 0;
+
+    (void)state;
+    assert_non_null(data);
+    put("input", data, MIB); /* four pieces, and the look past its end */
+    free(data);
+    for (int allowed = 0; allowed <= 5; allowed++) {
+        struct err err = ERR_INIT;
+        auto_fd int tmp = -1;
+        auto_spec struct spec spec;
+        auto_stage struct stage stage = STAGE_INIT;
+        const struct stage_watch watch = {.check = call_off, .ctx = &pieces};
+        int r = 0;
+
+        pieces = allowed;
+        spec_init(&spec);
+        assert_ok(fd_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY, 0, &tmp, &err), &err);
+        assert_ok(spec_add_input(&spec, "input", &err), &err);
+        r = stage_build(&spec, tmp, &watch, &stage, &err);
+        assert_int_equal(r, allowed < 5 ? -ETIMEDOUT : 0);
+        assert_int_equal(err.class, allowed < 5 ? ERR_USAGE : ERR_NONE);
+        assert_int_equal(stage.input_fd >= 0, allowed == 5);
+    }
 }
 
 static void a_scratch_that_does_not_fit_is_a_limit(void **state)
@@ -371,7 +407,7 @@ static void a_scratch_that_does_not_fit_is_a_limit(void **state)
 
         spec_init(&spec);
         assert_ok(fd_open(AT_FDCWD, "small", O_RDONLY | O_DIRECTORY, 0, &tmp, &err), &err);
-        r = stage_build(&spec, tmp, &stage, &err);
+        r = stage_build(&spec, tmp, NULL, &stage, &err);
     }
     assert_int_equal(umount("small"), 0);
     assert_int_equal(r, -ENOSPC);
@@ -444,4 +480,5 @@ TEST_MAIN(D(program_and_inputs_come_back_byte_for_byte), D(the_same_job_gives_th
           D(a_file_that_is_not_what_it_was_is_refused), D(unreadable_files_are_named),
           D(bytes_over_the_input_limit_are_refused), D(a_sparse_giant_is_refused_by_its_size),
           D(a_full_disk_is_a_limit_and_leaves_nothing), D(a_scratch_that_does_not_fit_is_a_limit),
+          D(a_staging_that_is_called_off_ends_between_two_pieces),
           D(an_image_larger_than_its_device_is_refused), D(the_host_kernel_mounts_both))

@@ -400,9 +400,35 @@ static void memory_that_the_monitor_has_is_not_counted_twice(void **state)
     assert_int_equal(ledger_admit(store, &next, &c, &b, &err), -ENOMEM);
     assert_non_null(strstr(err.msg, "memory available"));
     err = (struct err)ERR_INIT;
-    assert_ok(ledger_note_monitor(&a, getpid(), &err), &err);
+    assert_ok(ledger_note_monitor(&a, getpid(), UINT64_MAX, &err), &err);
     assert_ok(ledger_admit(store, &next, &c, &b, &err), &err);
     assert_int_equal(munmap(memory, 64 * MIB), 0);
+    ledger_release(&a);
+    ledger_release(&b);
+}
+
+static void disk_that_a_machine_has_written_is_not_counted_twice(void **state)
+{
+    struct ledger_capacity c = roomy;
+    struct ledger_need first = need("first");
+    struct ledger_need next = need("next");
+    struct ledger_slot a = LEDGER_SLOT_INIT;
+    struct ledger_slot b = LEDGER_SLOT_INIT;
+    struct err err = ERR_INIT;
+
+    c.disk_free_bytes = 15 * MIB + MIB; /* one and a half */
+    assert_ok(ledger_admit(store, &first, &c, &a, &err), &err);
+    assert_int_equal(ledger_admit(store, &next, &c, &b, &err), -ENOSPC);
+    err = (struct err)ERR_INIT;
+    assert_ok(ledger_note_monitor(&a, getpid(), 6 * MIB, &err), &err);
+    assert_int_equal(ledger_admit(store, &next, &c, &b, &err), -ENOSPC);
+    err = (struct err)ERR_INIT;
+    assert_ok(ledger_note_monitor(&a, getpid(), 5 * MIB, &err), &err);
+    assert_ok(ledger_admit(store, &next, &c, &b, &err), &err); /* exactly full */
+    ledger_release(&b);
+    /* It never grows again, whatever is said later. */
+    assert_ok(ledger_note_monitor(&a, getpid(), 9 * MIB, &err), &err);
+    assert_ok(ledger_admit(store, &next, &c, &b, &err), &err);
     ledger_release(&a);
     ledger_release(&b);
 }
@@ -510,6 +536,7 @@ TEST_MAIN(S(one_machine_too_many_is_refused_until_one_goes),
           S(a_damaged_slot_that_nobody_holds_is_reported_and_can_be_cleared),
           S(clearing_what_is_in_use_again_is_refused),
           S(memory_that_the_monitor_has_is_not_counted_twice),
+          S(disk_that_a_machine_has_written_is_not_counted_twice),
           S(uids_are_the_slots_own_and_out_of_everybodys_range),
           S(only_our_own_ownerless_groups_are_stale),
           S(a_directory_that_others_may_write_and_links_are_refused),

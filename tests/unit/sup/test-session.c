@@ -340,10 +340,112 @@ static void stdin_keeps_to_the_credit_and_ends_once(void **state)
     rig_fini(&rig);
 }
 
+/* A running agent whose limit struck, asked; what was sent to it before is read and dropped. */
+static void start_and_ask(struct rig *rig)
+{
+    char sent[4096];
+    ssize_t n = 0;
+
+    rig_init(rig);
+    start(rig);
+    n = recv(rig->agent, sent, sizeof(sent), MSG_DONTWAIT); /* JOB */
+    assert_true(n > 0);
+    events_add(&rig->events, EVENT_WALL_LIMIT, 50, NULL, NULL);
+    assert_false(session_ask(&rig->session)); /* nothing is decided for the session */
+    session_end(&rig->session);
+    assert_true(session_ask(&rig->session));
+    assert_int_equal(recv(rig->agent, sent, sizeof(sent), MSG_DONTWAIT), FRAME_HEADER_SIZE);
+    assert_int_equal(sent[4], FRAME_STOP);
+    assert_false(session_ask(&rig->session)); /* once */
+}
+
+static void an_answer_to_stop_is_evidence_and_no_verdict(void **state)
+{
+    struct rig rig;
+    struct buf b = BUF_INIT(1000);
+    const struct msg_exit report = {
+        .code = 0, .memory_peak_bytes = 77, .oom_kills = 1, .pids_refused = 2};
+
+    (void)state;
+    start_and_ask(&rig);
+    say(&rig, FRAME_STDOUT, "last", 4);
+    assert_int_equal(msg_exit_encode(&report, &b), 0);
+    say(&rig, FRAME_EXIT, b.data, b.len);
+    assert_true(rig.session.answered);
+    assert_int_equal(rig.session.last_report.memory_peak_bytes, 77);
+    assert_false(rig.events.has_exit);
+    assert_int_equal(rig.session.exited_ns, 0);
+    assert_int_equal(verdict_decide(&rig.events).verdict, AIRLOCK_TIMEOUT);
+    assert_int_equal(rig.events.n, 3); /* the limit, and what the guest counted */
+    check_last(&rig, EVENT_PIDS_REFUSED, NULL);
+    say(&rig, FRAME_STDOUT, "more", 4); /* nothing lived when it reported: not the program's */
+    say_exit(&rig, 0);
+    say_output_end(&rig, MSG_OUTPUT_COMPLETE);
+    assert_int_equal(rig.got[0].len, 4);
+    assert_int_equal(rig.events.n, 3);
+    assert_int_equal(rig.session.state, SESSION_RUN);
+    buf_fini(&b);
+    rig_fini(&rig);
+}
+
+static void a_lie_in_answer_to_stop_is_not_believed_and_decides_nothing(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    start_and_ask(&rig);
+    say(&rig, FRAME_EXIT, "garbage", 7);
+    assert_false(rig.session.answered);
+    assert_true(rig.session.closed); /* ends the waiting */
+    assert_int_equal(rig.events.n, 1);
+    rig_fini(&rig);
+    start_and_ask(&rig);
+    say(&rig, FRAME_READY, NULL, 0);
+    say(&rig, FRAME_OUTPUT, "x", 1);
+    assert_false(rig.session.answered);
+    assert_int_equal(rig.events.n, 1);
+    assert_int_equal(rig.session.output_bytes, 0);
+    rig_fini(&rig);
+}
+
+static void nobody_is_asked_who_does_not_run_or_does_not_read(void **state)
+{
+    struct rig rig;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    rig_init(&rig); /* boot */
+    session_end(&rig.session);
+    assert_false(session_ask(&rig.session));
+    rig_fini(&rig);
+    rig_init(&rig); /* the report is there already */
+    start(&rig);
+    say_exit(&rig, 0);
+    session_end(&rig.session);
+    assert_false(session_ask(&rig.session));
+    rig_fini(&rig);
+    rig_init(&rig); /* closed */
+    start(&rig);
+    fd_close_p(&rig.agent);
+    assert_ok(session_read(&rig.session, 9, &err), &err);
+    session_end(&rig.session);
+    assert_false(session_ask(&rig.session));
+    rig_fini(&rig);
+    rig_init(&rig); /* something still waits to be taken */
+    start(&rig);
+    assert_int_equal(buf_put(&rig.session.out, "x", 1), 0);
+    session_end(&rig.session);
+    assert_false(session_ask(&rig.session));
+    rig_fini(&rig);
+}
+
 TEST_MAIN(T(a_good_agent_is_followed_to_the_end), T(the_cap_is_no_overflow_and_one_byte_more_is),
           T(frames_out_of_order_end_the_job), T(a_second_exit_report_is_a_protocol_error),
           T(another_protocol_version_is_refused), T(garbage_is_a_protocol_error),
           T(half_a_frame_is_waited_for_and_then_forgotten),
           T(more_outputs_than_the_caps_allow_are_not_stored),
           T(a_cap_that_the_agent_found_names_the_entry), T(after_a_limit_only_last_words_count),
-          T(stdin_keeps_to_the_credit_and_ends_once))
+          T(stdin_keeps_to_the_credit_and_ends_once),
+          T(an_answer_to_stop_is_evidence_and_no_verdict),
+          T(a_lie_in_answer_to_stop_is_not_believed_and_decides_nothing),
+          T(nobody_is_asked_who_does_not_run_or_does_not_read))
