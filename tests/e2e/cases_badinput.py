@@ -275,3 +275,11 @@ def help_answers(t):
     options = t.execute([airlock, "run", "--help"]).raw.decode()
     for option in ("--wall", "--memory", "--in", "--out", "--stdin", "--env", "--json", "--state"):
         t.true(option in options, f"run --help lacks {option}")
+
+
+@case("isolation that is not there is refused, never replaced")
+def isolation_refused(t):
+    for options in (["--isolation", "hardware"], ["--engine", "kvm"]):
+        result = t.run("print('ran')\n", *options)
+        t.expect(result, "rejected", reason="engine_unavailable")
+        t.true(result.stdout is None or result.out == b"", "the program ran")
