@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sup/engine.h"
+#include "sup/records.h"
 #include "sys/fd.h"
 
 /* Threads: 64 of QEMU's block layer, 8 vCPUs, RCU, the main loop; as RLIMIT_NPROC in the jail. */
@@ -80,7 +81,16 @@ static int sweep_slot(void *arg, const struct ledger_entry *entry, struct err *e
     if (r < 0) {
         return r;
     }
+    /* First: no slot is given out again before the loss of its job is on record. */
+    r = records_put_lost(sweep->store_fd, entry, err);
+    if (r < 0) {
+        return r;
+    }
     r = ledger_clear(sweep->store_fd, entry, err);
+    if (r == -EPERM) { /* in quarantine: the number stays taken, the others are given out */
+        *err = (struct err)ERR_INIT;
+        return 0;
+    }
     if (r == -EBUSY) { /* another supervisor cleared it first, and the number is in use again */
         *err = (struct err)ERR_INIT;
         r = 0;
@@ -138,7 +148,7 @@ bool hold_was_oom(const struct hold *hold)
            stats.oom_kills != CGROUP_UNKNOWN && stats.oom_kills > 0;
 }
 
-int hold_release(struct hold *hold, struct err *err)
+int hold_release_groups(struct hold *hold, struct err *err)
 {
     int r = 0;
 
@@ -151,9 +161,6 @@ int hold_release(struct hold *hold, struct err *err)
             return r;
         }
         hold->grouped = false;
-    }
-    if (hold->slot.fd >= 0) {
-        ledger_release(&hold->slot);
     }
     return 0;
 }
