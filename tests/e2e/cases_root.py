@@ -48,16 +48,12 @@ def attack(t, body, verdicts, *options, **fields):
     state = t.private_state()
     (state / "slots").mkdir(mode=0o700, exist_ok=True)
     (state / "slots" / "lock").touch(mode=0o600)
-
-    def kept():
-        return [n for n in tree_of(state) if n[0].split("/")[0] != "records"]
-
-    before = kept()
+    before = tree_of(state)
     result = t.run(TOOLS + textwrap.dedent(body), "--root", *options, state=state)
     t.expect(result, verdicts, **fields)
     t.wait_gone(t.dir)
     t.equal(control_groups(state), [], "control groups")
-    t.equal(kept(), before, "the state directory")
+    t.equal(tree_of(state), before, "the state directory")
     return result
 
 

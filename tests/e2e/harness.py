@@ -273,9 +273,10 @@ def environment():
 
 
 def tree_of(directory):
-    """Names and sizes below directory, for comparing before and after."""
+    """Names and sizes below directory, for comparing before and after. Records are meant to stay."""
     return sorted((str(p.relative_to(directory)), p.lstat().st_size if p.is_file() else -1)
-                  for p in pathlib.Path(directory).rglob("*"))
+                  for p in pathlib.Path(directory).rglob("*")
+                  if p.relative_to(directory).parts[0] != "records")
 
 
 def temporary_names():
