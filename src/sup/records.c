@@ -19,7 +19,7 @@
 const struct records_limits records_limits_default = {
     .count = 4096,
     .bytes = 64 * MIB,
-    .age_ns = 30 * 24 * 3600 * NS_PER_S,
+    .age_ns = 30ull * 24 * 3600 * NS_PER_S,
     .every = 64,
 };
 

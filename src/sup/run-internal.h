@@ -91,4 +91,4 @@ must_use int run_answer(struct run *run) nonnull_all;
 
 /* run-proof.c: what the proof compares with later; then the record, and its keeping. */
 void run_prepare_proof(struct run *run) nonnull_all;
-void run_record_lost(void *run, bool swept) nonnull_all;
+void run_record_lost(void *ctx, bool swept) nonnull_all;

@@ -72,11 +72,12 @@ def spec_digest(t):
 @case("rejected jobs and those without room are on record too")
 def not_started(t):
     state = t.private_state()
-    t.expect(t.run("print(1)\n", "--image", "nosuch", state=state), "rejected")
-    t.expect(t.run("print(1)\n", "--memory", "64G", state=state), ("rejected", "capacity_rejected"))
+    os.mkfifo(t.path("fifo"))
+    t.expect(t.run("print(1)\n", "--in", t.path("fifo"), state=state), ("rejected", "capacity_rejected"))
+    t.expect(t.run("print(1)\n", "--memory", "64G", state=state), "capacity_rejected")
     found = listed(t, state)["records"]
-    t.true({r["verdict"] for r in found} <= {"rejected", "capacity_rejected"} and found,
-           f"records {found}")
+    t.equal([r["verdict"] for r in found][0], "capacity_rejected", "verdict of the last")
+    t.equal(len(found), 2, "records")
     t.true(all(r["cleanup"] is True and r["state"] == "finished" for r in found), f"records {found}")
 
 
@@ -142,17 +143,19 @@ def unverified(t):
     state = t.private_state()
     out = t.path("out")
     out.mkdir()
-    # The job's name is in nobody's hands before it runs: the directory is made while it does.
-    child = t.start(t.command("--out", out, program="import time\nprint('ready', flush=True)\ntime.sleep(3)\n",
-                              state=state))
+    # Its name is known once the slot is taken. A job that fails exports nothing, and so removes nothing.
+    child = t.start(t.command("--out", out, program="raise SystemExit(3)\n", state=state))
     end = time.monotonic() + 60
-    while not (found := list((state / "slots").glob("[0-9]*"))) and time.monotonic() < end:
-        time.sleep(0.01)
-    t.true(found, "no slot was taken")
-    job = next(l for l in found[0].read_text(encoding="ascii").split("\n") if l.startswith("id="))[3:]
-    (out / f".airlock-{job}").symlink_to("/nowhere")  # the export refuses it, and leaves what is not its own
+    job = None
+    while job is None and time.monotonic() < end:
+        found = list((state / "slots").glob("[0-9]*"))
+        lines = found[0].read_text(encoding="ascii").split("\n") if found else []
+        job = next((line[3:] for line in lines if line.startswith("id=")), None)
+    t.true(job, "no slot was taken")
+    (out / f".airlock-{job}").symlink_to("/nowhere")
     raw, err = child.communicate(timeout=120)
     result = json.loads(raw)
+    t.equal(result["verdict"], "user_exception", "verdict")
     t.equal(result["cleanup"]["verified"], False, f"verified ({result['cleanup']}, {err!r})")
     t.true("no_staging_left" in result["cleanup"]["failures"], f"failures {result['cleanup']}")
     t.equal(show(t, state, job)["cleanup"]["verified"], False, "verified, in the record")

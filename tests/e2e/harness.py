@@ -237,7 +237,8 @@ class Context:
         copy = self.dir / "state"
         same = os.stat(STATE).st_dev == os.stat(self.dir).st_dev
         subprocess.run(["cp", "-al" if same else "-a", str(STATE), str(copy)], check=True)
-        shutil.rmtree(copy / "slots", ignore_errors=True)  # their locks are other jobs'
+        for other in ("slots", "records"):  # other jobs', with their locks
+            shutil.rmtree(copy / other, ignore_errors=True)
         return copy
 
     def users_of(self, directory):
