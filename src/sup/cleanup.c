@@ -17,6 +17,7 @@
 #include "sys/fd.h"
 
 #define MOUNTINFO_MAX (16 * MIB)
+#define CHILDREN_MAX  (64 * KIB)
 
 static struct result_check passed(const char *name)
 {
@@ -41,21 +42,45 @@ static struct result_check failed_by(const char *name, const struct err *err)
     return failed(name, "%.*s", RESULT_DETAIL_SIZE - 1, err->msg);
 }
 
-struct result_check cleanup_no_processes(void)
+/* The first pid of a list of numbers, each followed by a blank, that is not except; 0 if none is. */
+static uint64_t other_pid(char *list, pid_t except)
+{
+    for (char *at = list; *at != '\0';) {
+        size_t len = strcspn(at, " ");
+        uint64_t pid = 0;
+        bool last = at[len] == '\0';
+
+        at[len] = '\0';
+        if (len > 0 && (num_parse_u64(at, &pid) < 0 || pid != (uint64_t)except)) {
+            return pid != 0 ? pid : UINT64_MAX;
+        }
+        at += len + !last;
+    }
+    return 0;
+}
+
+struct result_check cleanup_no_processes(pid_t except)
 {
     static const char name[] = "no_processes_left";
-    siginfo_t info = {0};
+    auto_buf struct buf list = BUF_INIT(CHILDREN_MAX);
+    auto_fd int fd = -1;
     struct err err = ERR_INIT;
+    siginfo_t info = {0};
+    uint64_t pid = 0;
 
-    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0) {
-        if (errno == ECHILD) {
-            return passed(name);
-        }
-        (void)err_sys(&err, "waitid");
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD) {
+        return passed(name);
+    }
+    if (fd_open(AT_FDCWD, "/proc/thread-self/children", O_RDONLY, 0, &fd, &err) < 0 ||
+        fd_read_all(fd, "/proc/thread-self/children", &list, &err) < 0) {
         return failed_by(name, &err);
     }
-    return info.si_pid != 0 ? failed(name, "process %d ended and was not reaped", (int)info.si_pid)
-                            : failed(name, "a child process still runs");
+    if (buf_put(&list, "", 1) < 0) {
+        return failed(name, "out of memory for the list of children");
+    }
+    pid = other_pid((char *)list.data, except);
+    return pid == 0 ? passed(name)
+                    : failed(name, "process %llu is still a child", (unsigned long long)pid);
 }
 
 struct result_check cleanup_no_group(const struct cgroup_host *host, const char *name)

@@ -14,8 +14,11 @@
 #include "sup/ledger.h"
 #include "sys/cgroup.h"
 
-/* The calling process has no child, dead or alive; a subreaper gets the orphans of its helpers. */
-struct result_check cleanup_no_processes(void);
+/*
+ * The calling process, of one thread, has no child but this one (0: none at all), dead or alive; a
+ * subreaper gets the orphans of its helpers.
+ */
+struct result_check cleanup_no_processes(pid_t except);
 
 /* No hierarchy has a group `airlock/NAME`; NAME "" means that none was made. */
 struct result_check cleanup_no_group(const struct cgroup_host *host, const char *name) nonnull_all;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -340,8 +341,15 @@ void ledger_release(struct ledger_slot *slot)
 {
     auto_fd int lock = -1;
     char name[16];
+    struct stat st = {0};
 
     if (slot->fd < 0) {
+        return;
+    }
+    /* Without its name it was given back already, by whom we share it with: the number may be
+     * another's by now. */
+    if (fstat(slot->fd, &st) == 0 && st.st_nlink == 0) {
+        ledger_drop(slot);
         return;
     }
     if (quarantine_has(slot->slots_fd, slot->number)) { /* stays, unlocked: stale */

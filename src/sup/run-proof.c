@@ -143,16 +143,30 @@ void run_record_lost(void *ctx, bool swept)
     }
 }
 
-/* The first failed check that does not mend itself once processes and groups are gone, or NULL. */
+static bool failed(const struct result *r, const char *name)
+{
+    for (size_t i = 0; i < r->n_checks; i++) {
+        if (strcmp(r->checks[i].name, name) == 0) {
+            return !r->checks[i].ok;
+        }
+    }
+    return false;
+}
+
+/*
+ * The first failed check that does not mend itself, or NULL: processes that a control group still
+ * holds end some time, and reaper and later starts look for that.
+ */
 static const struct result_check *must_stay(const struct result *r)
 {
     static const char *const mend[] = {"monitor_reaped", "no_processes_left", "control_group_gone"};
+    bool held = failed(r, "control_group_gone");
 
     for (size_t i = 0; i < r->n_checks; i++) {
         bool mends = false;
 
         for (size_t m = 0; m < ARRAY_LEN(mend); m++) {
-            mends = mends || strcmp(r->checks[i].name, mend[m]) == 0;
+            mends = mends || (held && strcmp(r->checks[i].name, mend[m]) == 0);
         }
         if (!r->checks[i].ok && !mends) {
             return &r->checks[i];
@@ -199,23 +213,26 @@ void run_prove_cleanup(struct run *run)
     const int files[] = {run->stage.input_fd, run->stage.scratch_fd, run->output_fd, run->input.fd};
     const int keep[] = {run->client->fd, run->spec->stdin_fd};
     struct err err = ERR_INIT;
+    bool ungrouped = false;
 
     fill_streams(run);
     note_stdin(run);
     add(run, cleanup_no_names(files, ARRAY_LEN(files)));
     close_job(run);
-    if (hold_release_groups(run->hold, &err) == 0) {
-        reaper_dismiss(&run->reaper); /* else it tries again when we are gone */
-    } else {
+    ungrouped = hold_release_groups(run->hold, &err) == 0;
+    if (!ungrouped) {
         complain(run, err.msg);
     }
-    add(run, cleanup_no_processes());
+    add(run, cleanup_no_processes(run->reaper.proc.pid));
     add(run, cleanup_no_group(&run->hold->host, run->hold->slot.group));
     add(run, cleanup_no_mounts(run->store->path, run->mounts_before));
     add(run, cleanup_no_descriptors(keep, ARRAY_LEN(keep), run->store->tmpfd));
     add(run, cleanup_no_staging(run->spec->out_dir, run->result.machine_id));
     keep_record(run, RECORD_ENDING);
     release_slot(run);
+    if (ungrouped) {
+        reaper_dismiss(&run->reaper); /* else it tries again when we are gone */
+    }
     run->result.phases.cleaned = run_now(run);
     keep_record(run, RECORD_FINISHED);
 }

@@ -47,25 +47,42 @@ static void assert_failed(struct result_check check, const char *part)
     assert_non_null(strstr(check.detail, part));
 }
 
-static void a_child_is_seen_dead_or_alive(void **state)
+static pid_t sleeper(void)
 {
-    siginfo_t info;
-    pid_t pid = 0;
+    pid_t pid = fork();
 
-    (void)state;
-    assert_true(cleanup_no_processes().ok);
-    pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         (void)pause();
         _exit(0);
     }
-    assert_failed(cleanup_no_processes(), "still runs");
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-    assert_failed(cleanup_no_processes(), "not reaped");
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_true(cleanup_no_processes().ok);
+    return pid;
+}
+
+static void a_child_is_seen_dead_or_alive(void **state)
+{
+    siginfo_t info;
+    pid_t one = 0;
+    pid_t two = 0;
+    char shown[40];
+
+    (void)state;
+    assert_true(cleanup_no_processes(0).ok);
+    assert_true(cleanup_no_processes(1).ok);
+    one = sleeper();
+    (void)snprintf(shown, sizeof(shown), "process %d is", (int)one);
+    assert_failed(cleanup_no_processes(0), shown);
+    assert_true(cleanup_no_processes(one).ok);
+    two = sleeper();
+    assert_failed(cleanup_no_processes(two), shown);
+    assert_int_equal(kill(one, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)one, &info, WEXITED | WNOWAIT), 0);
+    assert_failed(cleanup_no_processes(two), shown);
+    assert_int_equal(waitpid(one, NULL, 0), one);
+    assert_true(cleanup_no_processes(two).ok);
+    assert_int_equal(kill(two, SIGKILL), 0);
+    assert_int_equal(waitpid(two, NULL, 0), two);
+    assert_true(cleanup_no_processes(0).ok);
 }
 
 static void a_control_group_is_found_by_its_name(void **state)
@@ -232,6 +249,27 @@ static void a_slot_that_stays_is_seen(void **state)
     assert_true(cleanup_slot_released(kept, 0).ok);
 }
 
+static void a_slot_given_back_by_one_holder_is_not_taken_from_the_next_by_the_other(void **state)
+{
+    struct ledger_slot slot = LEDGER_SLOT_INIT;
+    struct ledger_slot shared = LEDGER_SLOT_INIT;
+    struct ledger_slot next = LEDGER_SLOT_INIT;
+    struct stat st = {0};
+
+    (void)state;
+    admit("one", &slot);
+    shared = slot;
+    shared.fd = fcntl(slot.fd, F_DUPFD_CLOEXEC, 0);
+    shared.slots_fd = fcntl(slot.slots_fd, F_DUPFD_CLOEXEC, 0);
+    ledger_release(&slot);
+    admit("two", &next);
+    assert_int_equal(next.number, 0);
+    ledger_release(&shared);
+    assert_int_equal(fstatat(store, "slots/0", &st, 0), 0);
+    assert_true(st.st_size > 0);
+    ledger_release(&next);
+}
+
 static void a_slot_in_quarantine_is_given_to_nobody_until_it_is_released(void **state)
 {
     struct ledger_slot slot = LEDGER_SLOT_INIT;
@@ -272,4 +310,5 @@ TEST_MAIN(D(a_child_is_seen_dead_or_alive), D(a_control_group_is_found_by_its_na
           D(a_mount_that_was_left_is_seen), D(a_file_with_a_name_is_seen),
           D(an_open_socket_memory_file_or_temporary_file_is_seen),
           D(the_staging_directory_of_an_export_is_seen), D(a_slot_that_stays_is_seen),
+          D(a_slot_given_back_by_one_holder_is_not_taken_from_the_next_by_the_other),
           D(a_slot_in_quarantine_is_given_to_nobody_until_it_is_released))
