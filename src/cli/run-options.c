@@ -175,6 +175,17 @@ static int take_isolation(void *config, const struct opt *opt, char *value, stru
     return 0;
 }
 
+static int take_root(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    struct run_options *o = config;
+
+    (void)value;
+    (void)err;
+    describes_job(o, opt);
+    o->spec.root = true;
+    return 0;
+}
+
 static int take_exit_code(void *config, const struct opt *opt, char *value, struct err *err)
 {
     static const char *const names[] = {"verdict", "program", NULL};
@@ -234,6 +245,10 @@ static const struct opt job_opts[] = {
      .arg = "hardware|emulated",
      .take = take_isolation,
      .help = "the weakest isolation accepted (default: emulated)"},
+    {.name = "root",
+     .take = take_root,
+     .help = "run the program as root of its own machine, to test what encloses the machine:\n"
+             "it may take the guest apart; --memory, --pids and --inodes then hold less exactly"},
 };
 
 static const struct opt own_opts[] = {
@@ -247,7 +262,6 @@ static const struct opt own_opts[] = {
              "ended by itself (128+N for signal N) (default: verdict)"},
     OPT_VALUE("state", "DIR", struct run_options, state,
               "where images and the guest kernel are kept"),
-    {.name = "root", .take = take_unsupported, .help = "not supported yet"},
     {.name = "in-archive", .arg = "FILE", .take = take_unsupported, .help = "not supported yet"},
     {.name = "contract", .arg = "RULE", .take = take_unsupported, .help = "not supported yet"},
     {.name = "cold-interpreter", .take = take_unsupported, .help = "not supported yet"},

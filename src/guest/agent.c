@@ -28,6 +28,9 @@ static void kill_all(struct agent *a)
         boot_complain(ignored.msg);
     }
     child_kill(&a->child);
+    if (a->job.root && getpid() == 1) {
+        (void)kill(-1, SIGKILL); /* it may have left its cgroup, and has no pid namespace */
+    }
 }
 
 void agent_fail(struct agent *a, const char *phase, const struct err *err)
@@ -237,6 +240,14 @@ static void on_reaper_end(struct agent *a)
     child_reap(&a->child);
 }
 
+/* With root there is no pid namespace: its processes are gone when the agent has no child left. */
+static bool all_reaped(const struct agent *a)
+{
+    while (waitpid(-1, NULL, WNOHANG) > 0) {
+    }
+    return !a->job.root || errno == ECHILD;
+}
+
 /* KILLING: the reaper was reaped, so its pid namespace is empty; the cgroup must say so too. */
 static void check_dead(struct agent *a)
 {
@@ -245,7 +256,7 @@ static void check_dead(struct agent *a)
 
     if (a->child.pidfd < 0 && cgroup_populated(&populated, &err) < 0) {
         agent_fail(a, "kill", &err);
-    } else if (a->child.pidfd < 0 && !populated) {
+    } else if (a->child.pidfd < 0 && !populated && all_reaped(a)) {
         a->state = AGENT_DRAINING;
     } else if (clock_mono_ns() > a->kill_deadline_ns) {
         (void)err_set(&err, ERR_HOST, ETIMEDOUT, "processes of the job survive their SIGKILL");

@@ -253,6 +253,26 @@ static int set_sysctls(struct err *err)
     return 0;
 }
 
+int boot_dev_links(int dirfd, struct err *err)
+{
+    static const char *const links[][2] = {
+        {"/proc/self/fd", "fd"},
+        {"/proc/self/fd/0", "stdin"},
+        {"/proc/self/fd/1", "stdout"},
+        {"/proc/self/fd/2", "stderr"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(links); i++) {
+        if (symlinkat(links[i][0], dirfd, links[i][1]) < 0) {
+            return err_sys(err, "symlink '/dev/%s'", links[i][1]);
+        }
+    }
+    if (mkdirat(dirfd, "shm", 0755) < 0) {
+        return err_sys(err, "mkdir '/dev/shm'");
+    }
+    return 0;
+}
+
 /* The program's /dev: what programs expect of any system, nothing that reaches the machine. */
 static int program_dev(struct err *err)
 {
@@ -265,12 +285,6 @@ static int program_dev(struct err *err)
         {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0},
     };
 
-    static const char *const links[][2] = {
-        {"/proc/self/fd", "fd"},
-        {"/proc/self/fd/0", "stdin"},
-        {"/proc/self/fd/1", "stdout"},
-        {"/proc/self/fd/2", "stderr"},
-    };
     auto_fd int dir = -1;
     int r = do_mount("dev", PATH_ROOT "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC,
                      "mode=0755,size=64k,nr_inodes=32", err);
@@ -288,15 +302,7 @@ static int program_dev(struct err *err)
             return err_sys(err, "mknod '/dev/%s'", nodes[i].name);
         }
     }
-    for (size_t i = 0; i < ARRAY_LEN(links); i++) {
-        if (symlinkat(links[i][0], dir, links[i][1]) < 0) {
-            return err_sys(err, "symlink '/dev/%s'", links[i][1]);
-        }
-    }
-    if (mkdirat(dir, "shm", 0755) < 0) {
-        return err_sys(err, "mkdir '/dev/shm'");
-    }
-    return 0;
+    return boot_dev_links(dir, err);
 }
 
 int boot_root(struct boot *ret, struct err *err)

@@ -18,5 +18,8 @@ struct boot {
 must_use int boot_early(int *ret_port, struct err *err) nonnull_all;
 must_use int boot_root(struct boot *ret, struct err *err) nonnull_all;
 
+/* The links and the directory for shared memory that every /dev has, in the empty directory. */
+must_use int boot_dev_links(int dirfd, struct err *err) nonnull_all;
+
 /* For the console, the only place left when there is no channel. */
 void boot_complain(const char *text) nonnull_all;

@@ -5,6 +5,11 @@
  * in an order in which each step still has the right to do the next one: session, limits, bounding
  * set, securebits, groups, uid, remaining capabilities, no_new_privs, exec.
  *
+ * A job with root is given everything instead: no namespaces but a mount namespace (for the image to
+ * be its root), every capability, /proc and /sys as they are. Nothing in the guest is meant to hold
+ * it, the agent included; what encloses the machine is. Its orphans come to the reaper, as those of
+ * others do, because it is a subreaper.
+ *
  * The kernel refuses a fork's oom_score_adj to be lowered by the unprivileged below what a
  * privileged process wrote, so the reaper writes 500 into its own, clones, and takes it back.
  */
@@ -135,7 +140,7 @@ program_main(const struct msg_job *job, const int stdio[3], int report_fd)
         fail(report_fd, "start", &err);
     }
     (void)umask(022);
-    if (set_limits(&err) < 0 || drop_privileges(&err) < 0) {
+    if (set_limits(&err) < 0 || (!job->root && drop_privileges(&err) < 0)) {
         fail(report_fd, "start", &err);
     }
     if (chdir("/work") < 0) {
@@ -174,7 +179,36 @@ static int mount_proc(struct err *err)
     return 0;
 }
 
-static int enter_root(struct err *err)
+static int mount_for_root(const char *type, const char *where, struct err *err)
+{
+    if (mkdir(where, 0755) < 0 && errno != EEXIST) {
+        return err_sys(err, "mkdir '%s'", where);
+    }
+    if (mount(type, where, type, 0, NULL) < 0) {
+        return err_sys(err, "mount %s on '%s'", type, where);
+    }
+    return 0;
+}
+
+static int mount_all(struct err *err)
+{
+    static const char *const all[][2] = {
+        {"proc", "/proc"},
+        {"sysfs", "/sys"},
+        {"cgroup2", "/sys/fs/cgroup"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        int r = mount_for_root(all[i][0], all[i][1], err);
+
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
+static int enter_root(bool as_root, struct err *err)
 {
     if (chdir(PATH_ROOT) < 0 || syscall(SYS_pivot_root, ".", ".") < 0) {
         return err_sys(err, "make the image the root");
@@ -182,7 +216,7 @@ static int enter_root(struct err *err)
     if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0) {
         return err_sys(err, "leave the agent's root");
     }
-    return mount_proc(err);
+    return as_root ? mount_all(err) : mount_proc(err);
 }
 
 static int write_fd(int fd, const char *text, struct err *err)
@@ -231,8 +265,12 @@ reaper_main(const struct msg_job *job, const int stdio[3], int report_fd)
         (void)err_sys(&err, "open the job's cgroup");
         fail(report_fd, "start", &err);
     }
-    if (enter_root(&err) < 0) {
+    if (enter_root(job->root, &err) < 0) {
         fail(report_fd, "mount", &err);
+    }
+    if (job->root && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
+        (void)err_sys(&err, "become a subreaper");
+        fail(report_fd, "start", &err);
     }
     if (write_fd(oom, "500", &err) < 0) {
         fail(report_fd, "start", &err);
@@ -262,8 +300,8 @@ int child_start(const struct msg_job *job, const int stdio[3], struct child *ret
 {
     int pidfd = -1;
     struct clone_args args = {
-        .flags =
-            CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | CLONE_PIDFD,
+        .flags = CLONE_NEWNS | CLONE_PIDFD |
+                 (job->root ? 0 : CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET),
         .pidfd = (uint64_t)(uintptr_t)&pidfd,
         .exit_signal = SIGCHLD,
     };
@@ -322,6 +360,9 @@ int child_report(const struct child *child, struct report *ret, struct err *err)
     if (n != (ssize_t)sizeof(*ret) || cmsg == NULL || cmsg->cmsg_type != SCM_CREDENTIALS) {
         return err_sys_num(err, EPROTO, "a report of %zd bytes", n);
     }
+    /* With root the reaper may be the program's by now. */
+    ret->phase[sizeof(ret->phase) - 1] = '\0';
+    ret->text[sizeof(ret->text) - 1] = '\0';
     memcpy(&cred, CMSG_DATA(cmsg), sizeof(cred));
     ret->pid = cred.pid;
     return 1;

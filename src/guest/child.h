@@ -5,6 +5,9 @@
  *     reaper   root, pid 1 of new pid, mount, ipc, uts and net namespaces; outside the job's cgroup
  *       program   uid 1000, no capabilities, in the job's cgroup from its first instruction
  *
+ * With msg_job.root the program is uid 0 with every capability, and all the agent's namespaces but
+ * the mount namespace are shared with it.
+ *
  * Both report over one SOCK_SEQPACKET socket, whose messages carry the sender's pid as the agent
  * sees it (SCM_CREDENTIALS). The program itself holds no end of it: everything but 0-2 is closed
  * by its exec. The end of the exec pipe tells that the exec took place.
@@ -52,7 +55,7 @@ must_use int child_start(const struct msg_job *job, const int stdio[3], struct c
 must_use int child_report(const struct child *child, struct report *ret,
                           struct err *err) nonnull_all;
 
-/* Kills the reaper, and with it whatever lives in its pid namespace. */
+/* Kills the reaper, and with it whatever lives in its pid namespace, if it has one. */
 void child_kill(const struct child *child) nonnull_all;
 
 /* After pidfd became readable: takes the reaper's end and closes everything. */

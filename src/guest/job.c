@@ -84,6 +84,11 @@ static int apply_limits(const struct boot *boot, struct msg_job *job, struct err
     return cgroup_limit(job->memory_bytes, job->pids, err);
 }
 
+static uid_t program_uid(const struct msg_job *job)
+{
+    return job->root ? 0 : PROGRAM_UID;
+}
+
 /* A bind mount takes over the flags of the mount it is taken from (ro, nosuid, nodev). */
 static int bind(const char *from, const char *name, struct err *err)
 {
@@ -120,21 +125,21 @@ static int apply_scratch(const struct boot *boot, struct msg_job *job, struct er
         const char *from;
         const char *to;
         mode_t mode;
-        uid_t uid;
+        bool program; /* its own, not root's */
     } dirs[] = {
-        {PATH_SCRATCH "/work", "/work", 0755, PROGRAM_UID},
-        {PATH_SCRATCH "/out", "/out", 0755, PROGRAM_UID},
-        {PATH_SCRATCH "/tmp", "/tmp", 01777, 0},
-        {PATH_SCRATCH "/vartmp", "/var/tmp", 01777, 0},
+        {PATH_SCRATCH "/work", "/work", 0755, true},
+        {PATH_SCRATCH "/out", "/out", 0755, true},
+        {PATH_SCRATCH "/tmp", "/tmp", 01777, false},
+        {PATH_SCRATCH "/vartmp", "/var/tmp", 01777, false},
     };
 
-    (void)job;
     if (mount(boot->scratch_dev, PATH_SCRATCH, "ext4", MS_NOSUID | MS_NODEV | MS_NOATIME, NULL) <
         0) {
         return err_sys(err, "mount the scratch device '%s'", boot->scratch_dev);
     }
     for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
-        int r = make_scratch_dir(dirs[i].from, dirs[i].mode, dirs[i].uid, err);
+        int r = make_scratch_dir(dirs[i].from, dirs[i].mode, dirs[i].program ? program_uid(job) : 0,
+                                 err);
 
         if (r < 0) {
             return r;
@@ -145,6 +150,23 @@ static int apply_scratch(const struct boot *boot, struct msg_job *job, struct er
         }
     }
     return 0;
+}
+
+/* Root sees every device of the machine, over what boot_root() made for other programs. */
+static int apply_dev(const struct boot *boot, struct msg_job *job, struct err *err)
+{
+    auto_fd int dir = -1;
+    int r = 0;
+
+    (void)boot;
+    if (!job->root) {
+        return 0;
+    }
+    if (mount("devtmpfs", PATH_ROOT "/dev", "devtmpfs", 0, NULL) < 0) {
+        return err_sys(err, "mount devtmpfs on the program's '/dev'");
+    }
+    r = fd_open(AT_FDCWD, PATH_ROOT "/dev", O_RDONLY | O_DIRECTORY, 0, &dir, err);
+    return r < 0 ? r : boot_dev_links(dir, err);
 }
 
 /* Shared memory is charged to whoever touches it first, so this only bounds what outlives it. */
@@ -195,7 +217,7 @@ static int apply_program(const struct boot *boot, struct msg_job *job, struct er
     if (r < 0) {
         return r;
     }
-    if (fchown(out, PROGRAM_UID, PROGRAM_GID) < 0) {
+    if (fchown(out, program_uid(job), program_uid(job)) < 0) {
         return err_sys(err, "give '%s' to the program's user", job->program);
     }
     return 0;
@@ -237,9 +259,10 @@ int job_apply(const struct boot *boot, struct msg_job *job, const char **ret_pha
         const char *phase;
         int (*apply)(const struct boot *, struct msg_job *, struct err *);
     } steps[] = {
-        {"entropy", apply_entropy}, {"clock", apply_clock},   {"identity", apply_identity},
-        {"limits", apply_limits},   {"input", apply_input},   {"scratch", apply_scratch},
-        {"shm", apply_shm},         {"stage", apply_program}, {"inodes", apply_inodes},
+        {"entropy", apply_entropy}, {"clock", apply_clock}, {"identity", apply_identity},
+        {"limits", apply_limits},   {"input", apply_input}, {"scratch", apply_scratch},
+        {"dev", apply_dev},         {"shm", apply_shm},     {"stage", apply_program},
+        {"inodes", apply_inodes},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {

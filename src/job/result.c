@@ -8,37 +8,7 @@
 
 #include "base/str.h"
 
-/*
- * How it works: values are set into jansson objects with the _new forms, which take ownership and
- * report failure; a builder remembers the first failure, so that the code below reads as a list.
- */
-struct builder {
-    bool failed; /* out of memory */
-};
-
-static void set(struct builder *b, json_t *object, const char *key, json_t *value)
-{
-    if (value == NULL || json_object_set_new(object, key, value) < 0) {
-        b->failed = true;
-    }
-}
-
-static void append(struct builder *b, json_t *array, json_t *value)
-{
-    if (value == NULL || json_array_append_new(array, value) < 0) {
-        b->failed = true;
-    }
-}
-
-static json_t *integer(uint64_t v)
-{
-    return json_integer(v > INT64_MAX ? INT64_MAX : (json_int_t)v);
-}
-
-static json_t *text_or_null(const char *s)
-{
-    return s != NULL && s[0] != '\0' ? json_string(s) : json_null();
-}
+#include "job/result-internal.h"
 
 static json_t *base64(const uint8_t *data, size_t len)
 {
@@ -50,30 +20,6 @@ static json_t *base64(const uint8_t *data, size_t len)
     }
     (void)EVP_EncodeBlock(text, data, (int)len);
     return json_stringn((const char *)text, size - 1);
-}
-
-/* Text that may have been cut or may hold foreign bytes: never a reason to have no result. */
-static json_t *printable(const char *s)
-{
-    auto_buf struct buf shown = BUF_INIT(4 * strlen(s) + 1);
-
-    if (str_is_utf8(s, strlen(s))) {
-        return json_string(s);
-    }
-    return str_escape(&shown, s, strlen(s), false) < 0
-               ? NULL
-               : json_stringn((const char *)shown.data, shown.len);
-}
-
-static json_t *digest_text(const struct digest *d)
-{
-    char text[sizeof(d->hex) + 8];
-
-    if (d->hex[0] == '\0') {
-        return json_null();
-    }
-    (void)snprintf(text, sizeof(text), "sha256:%s", d->hex);
-    return json_string(text);
 }
 
 /* A name from the guest: as it is if it is UTF-8, else escaped, with the exact bytes beside it. */
@@ -206,12 +152,12 @@ static json_t *phases(struct builder *b, const struct result_phases *p)
         const char *name;
         uint64_t ns;
     } all[] = {
-        {"staged_ns", p->staged},       {"template_ns", p->templated},
-        {"spawned_ns", p->spawned},     {"ready_ns", p->ready},
-        {"started_ns", p->started},     {"exited_ns", p->exited},
-        {"collected_ns", p->collected}, {"killed_ns", p->killed},
-        {"inspected_ns", p->inspected}, {"exported_ns", p->exported},
-        {"cleaned_ns", p->cleaned},
+        {"admitted_ns", p->admitted},   {"staged_ns", p->staged},
+        {"template_ns", p->templated},  {"spawned_ns", p->spawned},
+        {"ready_ns", p->ready},         {"started_ns", p->started},
+        {"exited_ns", p->exited},       {"collected_ns", p->collected},
+        {"killed_ns", p->killed},       {"inspected_ns", p->inspected},
+        {"exported_ns", p->exported},   {"cleaned_ns", p->cleaned},
     };
 
     json_t *o = json_object();
@@ -336,18 +282,25 @@ static json_t *cleanup(struct builder *b, const struct result *r)
 {
     json_t *o = json_object();
     json_t *checks = json_object();
+    json_t *failures = json_object();
     bool all = true;
 
     for (size_t i = 0; checks != NULL && i < r->n_checks; i++) {
         set(b, checks, r->checks[i].name, json_boolean(r->checks[i].ok));
         all = all && r->checks[i].ok;
+        if (!r->checks[i].ok && failures != NULL) {
+            set(b, failures, r->checks[i].name, printable(r->checks[i].detail));
+        }
     }
     if (o == NULL) {
         json_decref(checks);
+        json_decref(failures);
         return NULL;
     }
-    set(b, o, "verified", json_boolean(all));
+    /* Where nobody looked (no supervisor, or it died) nothing is said. */
+    set(b, o, "verified", r->n_checks > 0 ? json_boolean(all) : json_null());
     set(b, o, "checks", checks);
+    set(b, o, "failures", failures);
     set(b, o, "stop", text_or_null(r->stop));
     set(b, o, "ended_by", text_or_null(r->ended_by));
     set(b, o, "left_over", r->left_over != NULL ? printable(r->left_over) : json_null());
@@ -495,22 +448,6 @@ static void message(const struct result *r, const struct verdict *v, struct buf 
     }
 }
 
-static int to_buf(const char *data, size_t size, void *ctx)
-{
-    return buf_put(ctx, data, size) < 0 ? -1 : 0;
-}
-
-static int finish(struct builder *b, json_t *root, struct buf *out)
-{
-    int r = b->failed || root == NULL ? -ENOMEM : 0;
-
-    if (r == 0 && json_dump_callback(root, to_buf, out, JSON_COMPACT) < 0) {
-        r = -ENOBUFS;
-    }
-    json_decref(root);
-    return r;
-}
-
 static void head(struct builder *b, json_t *root, const struct verdict *v, const struct buf *msg,
                  const struct msg_exit *e)
 {
@@ -523,6 +460,15 @@ static void head(struct builder *b, json_t *root, const struct verdict *v, const
         e != NULL && !e->signaled ? json_integer((json_int_t)e->code) : json_null());
     set(b, root, "signal",
         e != NULL && e->signaled ? json_string(signal_name(e->code, text)) : json_null());
+}
+
+void result_set_evidence(struct builder *b, json_t *root, const struct result *r)
+{
+    set(b, root, "limits", limits(b, &r->spec->limits));
+    set(b, root, "phases", phases(b, &r->phases));
+    set(b, root, "peaks", peaks(b, r));
+    set(b, root, "machine", machine(b, r));
+    set(b, root, "cleanup", cleanup(b, r));
 }
 
 int result_json(const struct result *r, struct buf *out)
@@ -547,13 +493,9 @@ int result_json(const struct result *r, struct buf *out)
     set(b, root, "dropped",
         dropped_list(b, r->outputs, success ? NULL : "the verdict is not success"));
     set(b, root, "inputs", inputs(b, r->stage));
-    set(b, root, "limits", limits(b, &r->spec->limits));
-    set(b, root, "phases", phases(b, &r->phases));
-    set(b, root, "peaks", peaks(b, r));
     set(b, root, "events", events(b, r->events));
-    set(b, root, "machine", machine(b, r));
-    set(b, root, "cleanup", cleanup(b, r));
-    return finish(b, root, out);
+    result_set_evidence(b, root, r);
+    return json_finish(b, root, out);
 }
 
 /* The event that a verdict given without a supervisor stands on. */

@@ -19,8 +19,8 @@
 
 /* Nanoseconds from submission on the host's monotonic clock; 0 = never reached. */
 struct result_phases {
-    uint64_t staged, templated, spawned, ready, started, exited, collected, killed, inspected, exported,
-        cleaned;
+    uint64_t admitted, staged, templated, spawned, ready, started, exited, collected, killed,
+        inspected, exported, cleaned;
 };
 
 struct result_stream {
@@ -29,13 +29,16 @@ struct result_stream {
     bool truncated;      /* the program wrote more than the cap */
 };
 
+#define RESULT_DETAIL_SIZE 256
+
 /* One check of the cleanup proof. */
 struct result_check {
     const char *name;
     bool ok;
+    char detail[RESULT_DETAIL_SIZE]; /* if not ok: what was found; the host's own words */
 };
 
-#define RESULT_CHECKS_MAX 8
+#define RESULT_CHECKS_MAX 12
 
 /* Everything the result is made of; all pointers borrowed. */
 struct result {

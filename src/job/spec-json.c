@@ -439,6 +439,15 @@ static int take_isolation(struct spec *spec, json_t *json, struct err *err)
     return 0;
 }
 
+static int take_root(struct spec *spec, json_t *json, struct err *err)
+{
+    if (!json_is_boolean(json)) {
+        return err_usage(err, "root: true or false is needed, but this is %s", type_name(json));
+    }
+    spec->root = json_is_true(json);
+    return 0;
+}
+
 static int take_unsupported(struct spec *spec, json_t *json, struct err *err)
 {
     return err_usage(err, "not supported yet; leave it out");
@@ -463,7 +472,7 @@ static const struct key {
     {"isolation", take_isolation},
     {"archive_base64", take_unsupported},
     {"contract", take_unsupported},
-    {"root", take_unsupported},
+    {"root", take_root},
     {"cold_interpreter", take_unsupported},
 };
 

@@ -103,6 +103,7 @@ int msg_job_encode(const struct msg_job *m, struct buf *out)
     put_u64(&w, m->inodes);
     put_u32(&w, m->output_depth);
     put_u8(&w, m->has_stdin);
+    put_u8(&w, m->root);
     put_string(&w, m->program, MSG_NAME_MAX);
     put_strings(&w, m->argv, MSG_ARGS_MAX, &bytes);
     put_strings(&w, m->envp, MSG_ENV_MAX, &bytes);
@@ -360,6 +361,7 @@ int msg_job_decode(const uint8_t *data, size_t len, struct msg_job *ret, struct 
     m.inodes = get_u64(&rd);
     m.output_depth = get_u32(&rd);
     m.has_stdin = get_bool(&rd);
+    m.root = get_bool(&rd);
     get_string(&rd, m.program, sizeof(m.program));
     get_strings(&rd, MSG_ARGS_MAX, &budget, &m.argv);
     get_strings(&rd, MSG_ENV_MAX, &budget, &m.envp);

@@ -32,6 +32,7 @@ struct msg_job {
     uint64_t inodes; /* free on scratch when the program starts */
     uint32_t output_depth;
     bool has_stdin; /* false: stdin is at end of file at once */
+    bool root;      /* the program is the guest's root, with everything that can do */
     /* Name of the program file in prog/ of the input image, copied to /work; "" = none. */
     char program[MSG_NAME_MAX + 1];
     char **argv; /* NULL-terminated; argv[0] is the path to execute (searched in PATH if no '/') */

@@ -7,6 +7,7 @@
 
 #include "sup/engine.h"
 #include "sup/host.h"
+#include "sup/records.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -111,6 +112,9 @@ static int sweep_slot(void *arg, const struct ledger_entry *entry, struct err *e
 
     if (entry->readable && entry->group[0] != '\0') {
         r = remove_group(&sweep->hold->host, entry->group, sweep->deadline, err);
+    }
+    if (r == 0) { /* no slot is given out again before the loss of its job is on record */
+        r = records_put_lost(sweep->store_fd, entry, err);
     }
     if (r == 0) {
         r = ledger_clear(sweep->store_fd, entry, err);
@@ -253,7 +257,7 @@ bool hold_was_oom(const struct hold *hold)
            stats.oom_kills != CGROUP_UNKNOWN && stats.oom_kills > 0;
 }
 
-int hold_release(struct hold *hold, struct err *err)
+int hold_release_groups(struct hold *hold, struct err *err)
 {
     int r = 0;
 
@@ -266,9 +270,6 @@ int hold_release(struct hold *hold, struct err *err)
             return r;
         }
         hold->grouped = false;
-    }
-    if (hold->slot.fd >= 0) {
-        ledger_release(&hold->slot);
     }
     return 0;
 }

@@ -74,10 +74,10 @@ must_use int hold_kill(struct hold *hold, struct err *err) nonnull_all;
 must_use bool hold_was_oom(const struct hold *hold) nonnull_all;
 
 /*
- * Kills whatever still lives in the groups, removes them and gives the slot back. On failure the
- * slot is not given back: it stays out of use until a later start could clean up. Idempotent.
+ * Kills whatever still lives in the groups and removes them. On failure do not give the slot back:
+ * it stays out of use until a later start could clean up. Idempotent.
  */
-must_use int hold_release(struct hold *hold, struct err *err) nonnull_all;
+must_use int hold_release_groups(struct hold *hold, struct err *err) nonnull_all;
 
 /* The same for the reaper of a dead supervisor, which may have made the groups or not. */
 must_use int hold_sweep(struct hold *hold, struct err *err) nonnull_all;

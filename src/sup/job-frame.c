@@ -68,6 +68,7 @@ int job_frame_build(const struct spec *spec, bool has_stdin, struct buf *out, st
         .inodes = spec->limits.inodes,
         .output_depth = (uint32_t)spec->limits.output_depth,
         .has_stdin = has_stdin,
+        .root = spec->root,
     };
     size_t n = 0;
     int r = 0;

@@ -13,12 +13,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "sup/host.h"
 #include "sup/ledger-internal.h"
+#include "sup/quarantine.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -343,8 +345,19 @@ void ledger_release(struct ledger_slot *slot)
 {
     auto_fd int lock = -1;
     char name[16];
+    struct stat st = {0};
 
     if (slot->fd < 0) {
+        return;
+    }
+    /* Without its name it was given back already, by whom we share it with: the number may be
+     * another's by now. */
+    if (fstat(slot->fd, &st) == 0 && st.st_nlink == 0) {
+        ledger_drop(slot);
+        return;
+    }
+    if (quarantine_has(slot->slots_fd, slot->number)) { /* stays, unlocked: stale */
+        ledger_drop(slot);
         return;
     }
     /* Empty first: from here on it is free whatever happens to us. Only the lock makes the
@@ -412,6 +425,13 @@ int ledger_clear(int store_fd, const struct ledger_entry *entry, struct err *err
     if (state == LEDGER_LIVE || now.readable != entry->readable ||
         strcmp(now.machine_id, entry->machine_id) != 0 || now.start_ticks != entry->start_ticks) {
         return err_set(err, ERR_HOST, EBUSY, "'slots/%u' is in use again", entry->number);
+    }
+    if (quarantine_has(dir.fd, entry->number)) {
+        return err_set(err, ERR_HOST, EPERM,
+                       "slot %u stays out of use: the cleanup after machine %.64s could not be "
+                       "verified; 'airlock records list' says why, 'airlock records release %u' "
+                       "ends it",
+                       entry->number, entry->machine_id, entry->number);
     }
     (void)snprintf(name, sizeof(name), "%u", entry->number);
     return unlinkat(dir.fd, name, 0) < 0 ? err_sys(err, "remove 'slots/%s'", name) : 0;

@@ -95,7 +95,7 @@ must_use int ledger_note_monitor(struct ledger_slot *slot, pid_t pid, uint64_t d
                                  struct err *err) nonnull_all;
 
 /*
- * Gives the slot back and removes its file. After the machine is gone for certain: its uid may be
+ * Gives the slot back and removes its file, unless it is in quarantine (quarantine.h). After the machine is gone for certain: its uid may be
  * another's at once. Never fails: if the lock is not to be had an empty file stays, which is free.
  */
 void ledger_release(struct ledger_slot *slot) nonnull_all;
@@ -129,7 +129,7 @@ must_use int ledger_stale(int store_fd, ledger_stale_fn *found, void *arg, struc
 
 /*
  * Removes the file of a stale slot, when what it described is gone. ERR_HOST/-EBUSY if it is held
- * again or has other contents now. Missing is fine.
+ * again or has other contents now, -EPERM if it is in quarantine. Missing is fine.
  */
 must_use int ledger_clear(int store_fd, const struct ledger_entry *entry,
                           struct err *err) nonnull_all;

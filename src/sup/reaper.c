@@ -12,7 +12,7 @@
 
 #define DONE       'd'
 #define DISMISS_NS (2 * NS_PER_S)
-#define KEEP_FDS   3
+#define KEEP_FDS   4
 
 /* Only SIGKILL ends it early: whatever is sent to the session's terminal or group is not for it. */
 static void ignore_signals(void)
@@ -24,10 +24,10 @@ static void ignore_signals(void)
     }
 }
 
-/* Everything but the pipe and the slot goes, the caller's socket above all. */
-static void keep_only(struct hold *hold, int pipe_fd)
+/* Everything but the pipe, the slot and the store goes, the caller's socket above all. */
+static void keep_only(struct hold *hold, int pipe_fd, int store_fd)
 {
-    const int keep[KEEP_FDS] = {pipe_fd, hold->slot.fd, hold->slot.slots_fd};
+    const int keep[KEEP_FDS] = {pipe_fd, hold->slot.fd, hold->slot.slots_fd, store_fd};
 
     fd_keep_only(keep, KEEP_FDS);
 }
@@ -48,26 +48,30 @@ static bool wait_for_word(int fd)
     }
 }
 
-_Noreturn static void reaper_main(struct hold *hold, const char *out_dir, const char *machine_id,
-                                  int fd)
+_Noreturn static void reaper_main(struct hold *hold, const struct reaper_work *work, int fd)
 {
     struct err err = ERR_INIT;
 
     (void)setsid();
     (void)prctl(PR_SET_NAME, "airlock-reap");
     ignore_signals();
-    keep_only(hold, fd);
+    keep_only(hold, fd, work->store_fd);
     if (wait_for_word(fd)) {
         _exit(0);
     }
-    if (out_dir != NULL) {
-        outputs_export_sweep(out_dir, machine_id);
+    work->lost(work->ctx, false);
+    if (work->out_dir != NULL) {
+        outputs_export_sweep(work->out_dir, work->machine_id);
     }
     /* If this fails the slot's file stays, unlocked, for the next start to find. */
-    _exit(hold_sweep(hold, &err) < 0 ? 1 : 0);
+    if (hold_sweep(hold, &err) < 0) {
+        _exit(1);
+    }
+    work->lost(work->ctx, true);
+    _exit(0);
 }
 
-int reaper_start(struct hold *hold, const char *out_dir, const char *machine_id, struct reaper *ret,
+int reaper_start(struct hold *hold, const struct reaper_work *work, struct reaper *ret,
                  struct err *err)
 {
     int pipe_fds[2] = {-1, -1};
@@ -86,7 +90,7 @@ int reaper_start(struct hold *hold, const char *out_dir, const char *machine_id,
     }
     if (r == 1) {
         (void)close(wr);
-        reaper_main(hold, out_dir, machine_id, rd);
+        reaper_main(hold, work, rd);
     }
     ret->fd = STEAL_FD(&wr);
     return 0;

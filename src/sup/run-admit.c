@@ -38,19 +38,16 @@ static void take_slot(struct run *run)
         .vcpus = l->vcpus,
     };
 
-    make_machine_id(run);
-    if (run->over) {
-        return;
-    }
     /* Scratch, inputs, stdin and the output stream are all files below the state directory. */
     need.disk_bytes = l->disk_bytes + l->output_bytes + l->input_bytes +
                       (spool_needed(run->spec) ? l->stdin_bytes : 0);
     if (hold_take(run->hold, run->store, &need, &err) < 0 ||
-        reaper_start(run->hold, run->spec->out_dir, run->result.machine_id, &run->reaper, &err) <
-            0) {
+        reaper_start(run->hold, &run->reaper_work, &run->reaper, &err) < 0) {
         run_decide_by_err(run, &err, "admit");
+        return;
     }
     run->result.left_over = run->hold->n_left_over > 0 ? run->hold->left_over : NULL;
+    run->result.phases.admitted = run_now(run);
 }
 
 void run_admit(struct run *run)
@@ -64,6 +61,11 @@ void run_admit(struct run *run)
         run->spec->image != NULL ? run->spec->image : own_image[run->spec->language];
     struct err err = ERR_INIT;
 
+    make_machine_id(run);
+    run_prepare_proof(run);
+    if (run->over) {
+        return;
+    }
     assert(image != NULL); /* spec_check() refuses a command without an image */
     if (engine_select(run->spec->engine, run->spec->isolation, &run->engine, &err) < 0) {
         run_decide_by_err(run, &err, "engine_unavailable");

@@ -76,58 +76,11 @@ void run_export(struct run *run)
     events_add(&run->events, EVENT_ACCEPTED, run_now(run), NULL, NULL);
 }
 
-static bool is_unnamed(int fd)
-{
-    struct stat st;
-
-    return fd < 0 || (fstat(fd, &st) == 0 && st.st_nlink == 0);
-}
-
-/* Each check is made, not assumed: the answer carries what was found. */
-void run_prove_cleanup(struct run *run)
-{
-    struct result *r = &run->result;
-    siginfo_t info = {0};
-    bool unnamed = is_unnamed(run->stage.input_fd) && is_unnamed(run->stage.scratch_fd) &&
-                   is_unnamed(run->output_fd) && is_unnamed(run->input.fd);
-    bool no_children = false;
-    struct err err = ERR_INIT;
-    bool released = hold_release(run->hold, &err) == 0;
-
-    if (released) {
-        reaper_dismiss(&run->reaper); /* else it tries again when we are gone */
-    } else { /* decides nothing any more; says what is left, where and why */
-        events_add(&run->events, EVENT_HOST_FAULT, run_now(run), "cleanup", err.msg);
-    }
-    /* We are a subreaper: whatever any helper left behind would be our child by now. */
-    no_children = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
-    r->checks[r->n_checks++] = (struct result_check){"no_processes_left", no_children};
-    r->checks[r->n_checks++] = (struct result_check){"files_unnamed", unnamed};
-    r->checks[r->n_checks++] = (struct result_check){"cgroup_and_slot_released", released};
-    r->phases.cleaned = run_now(run);
-}
-
 int run_answer(struct run *run)
 {
     auto_buf struct buf json = BUF_INIT(RESULT_JSON_MAX);
-    struct session *s = &run->session;
-    int r = 0;
+    int r = result_json(&run->result, &json);
 
-    if (run->machine_made) {
-        struct result_stream *streams[] = {&run->result.out, &run->result.err};
-
-        for (size_t i = 0; i < ARRAY_LEN(streams); i++) {
-            streams[i]->data = run->captured[i].data;
-            streams[i]->bytes = s->streams[i].bytes;
-            streams[i]->truncated = s->streams[i].truncated;
-        }
-        run->result.phases.ready = s->ready_ns;
-        run->result.phases.started = s->started_ns;
-        run->result.phases.exited = s->exited_ns;
-        run->result.phases.collected = s->collected_ns;
-        run->result.stderr_tail = s->tail;
-    }
-    r = result_json(&run->result, &json);
     if (r == 0) {
         r = client_put(run->client, SUP_RESULT, json.data, json.len);
     }

@@ -9,6 +9,7 @@
 #include "base/err.h"
 
 #include "job/outputs.h"
+#include "job/record.h"
 #include "job/result.h"
 #include "job/stage.h"
 #include "sup/client.h"
@@ -41,6 +42,12 @@ struct run {
     int output_fd;
     struct reaper reaper;
     struct template template; /* the saved state the machine starts from */
+    struct reaper_work reaper_work;
+    bool lost_stored;                  /* in the reaper: it wrote the record itself */
+    char lost_group[CGROUP_NAME_SIZE]; /* the same: what it swept */
+    uint64_t submitted_realtime_ns;
+    unsigned int mounts_before;
+    struct record record;
     struct machine machine;
     bool machine_made;
     struct session session;
@@ -85,3 +92,7 @@ void run_inspect(struct run *run) nonnull_all;
 void run_export(struct run *run) nonnull_all;
 void run_prove_cleanup(struct run *run) nonnull_all;
 must_use int run_answer(struct run *run) nonnull_all;
+
+/* run-proof.c: what the proof compares with later; then the record, and its keeping. */
+void run_prepare_proof(struct run *run) nonnull_all;
+void run_record_lost(void *ctx, bool swept) nonnull_all;

@@ -237,7 +237,8 @@ class Context:
         copy = self.dir / "state"
         same = os.stat(STATE).st_dev == os.stat(self.dir).st_dev
         subprocess.run(["cp", "-al" if same else "-a", str(STATE), str(copy)], check=True)
-        shutil.rmtree(copy / "slots", ignore_errors=True)  # their locks are other jobs'
+        for other in ("slots", "records"):  # other jobs', with their locks
+            shutil.rmtree(copy / other, ignore_errors=True)
         return copy
 
     def users_of(self, directory):
@@ -273,9 +274,10 @@ def environment():
 
 
 def tree_of(directory):
-    """Names and sizes below directory, for comparing before and after."""
+    """Names and sizes below directory, for comparing before and after. Records are meant to stay."""
     return sorted((str(p.relative_to(directory)), p.lstat().st_size if p.is_file() else -1)
-                  for p in pathlib.Path(directory).rglob("*"))
+                  for p in pathlib.Path(directory).rglob("*")
+                  if p.relative_to(directory).parts[0] != "records")
 
 
 def temporary_names():

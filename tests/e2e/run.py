@@ -23,7 +23,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import harness  # noqa: E402
 
-MODULES = ["verdicts", "template", "streams", "limits", "isolation", "outputs", "badinput", "host", "broken"]
+MODULES = ["verdicts", "template", "streams", "limits", "isolation", "outputs", "badinput", "host", "broken",
+           "root", "records"]
 
 
 def can_mount():

@@ -379,7 +379,7 @@ static void a_wrong_command_line_says_what_and_exits_2(void **state)
         {{"--quiet", "--quiet", "hello.py"}, "'--quiet' was given twice"},
         {{"--json=yes", "hello.py"}, "takes no value"},
         {{"--engine", "qemu", "hello.py"}, "is not one of: auto, kvm, tcg"},
-        {{"--root", "hello.py"}, "'--root' is not supported yet"},
+        {{"--spec", "x.json", "--root"}, "--root can't be given beside --spec"},
         {{"--in-archive", "x", "hello.py"}, "not supported yet"},
         {{"--contract=files", "hello.py"}, "not supported yet"},
         {{"--cold-interpreter", "hello.py"}, "not supported yet"},

@@ -26,10 +26,11 @@ static void a_whole_job_is_read(void **state)
                    "\"files\":[{\"name\":\"a.csv\",\"content\":\"\"},"
                    "{\"content_base64\":\"AAEC\",\"name\":\"b\"}],"
                    "\"limits\":{\"wall_ms\":1500,\"memory_bytes\":134217728,\"output_depth\":1},"
-                   "\"engine\":\"tcg\",\"isolation\":\"hardware\"}",
+                   "\"engine\":\"tcg\",\"isolation\":\"hardware\",\"root\":true}",
                    &err),
               &err);
     assert_ok(spec_check(&spec, &err), &err);
+    assert_true(spec.root);
     assert_int_equal(spec.language, SPEC_JAVASCRIPT);
     assert_string_equal(spec.program_name, "main.js");
     assert_string_equal(spec.image, "node-x");
@@ -87,7 +88,7 @@ static void what_is_not_in_the_contract_is_refused_by_its_path(void **state)
         {"{" PY "} x", "something follows"},
         {"{" PY ",\"code\":\"\"}", "twice"},
         {"{" PY ",\"net\":true}", "'net': unknown key"},
-        {"{" PY ",\"root\":false}", "'root': not supported yet"},
+        {"{" PY ",\"root\":1}", "root: true or false is needed"},
         {"{" PY ",\"contract\":\"files\"}", "'contract': not supported yet"},
         {"{" PY ",\"code_base64\":\"\"}", "exclude each other"},
         {"{" PY ",\"command\":[\"x\"]}", "exclude each other"},

@@ -26,6 +26,7 @@ static struct msg_job job_ok(void)
         .inodes = 77,
         .output_depth = 16,
         .has_stdin = true,
+        .root = true,
         .program = "main.py",
         .argv = argv_ok,
         .envp = envp_ok,
@@ -67,7 +68,7 @@ static void a_job_survives_the_trip(void **state)
     assert_true(got.stderr_bytes == m.stderr_bytes && got.output_bytes == m.output_bytes);
     assert_true(got.inodes == m.inodes);
     assert_true(got.output_files == m.output_files && got.output_depth == m.output_depth);
-    assert_true(got.has_stdin);
+    assert_true(got.has_stdin && got.root);
     assert_string_equal(got.program, "main.py");
     assert_string_equal(got.argv[0], "python3");
     assert_string_equal(got.argv[2], "");
@@ -163,7 +164,7 @@ static void a_count_alone_allocates_nothing(void **state)
     struct msg_job m = job_ok();
     struct msg_job got = {0};
     struct err err = ERR_INIT;
-    size_t at = 4 + 64 + 8 + 16 + 7 * 8 + 4 + 1 + 4 + strlen(m.program);
+    size_t at = 4 + 64 + 8 + 16 + 7 * 8 + 4 + 2 + 4 + strlen(m.program);
 
     (void)state;
     assert_int_equal(msg_job_encode(&m, &buf), 0);
@@ -184,7 +185,7 @@ static void another_protocol_version_is_named(void **state)
     (void)state;
     assert_int_equal(msg_ready_encode(&m, &buf), 0);
     assert_int_equal(msg_ready_decode(buf.data, buf.len, &got, &err), -EPROTO);
-    assert_non_null(strstr(err.msg, "version 2"));
+    assert_non_null(strstr(err.msg, "version 3"));
     buf_fini(&buf);
 }
 

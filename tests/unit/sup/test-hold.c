@@ -185,7 +185,7 @@ static void every_limit_is_bound_by_a_group_or_told_with_what_binds_instead(void
         assert_int_equal(enforced(hold, CGROUP_LIMIT_IO_WEIGHT), kind == V1_ALL || kind == V2_ALL);
         /* Memory without a group is watched, and only then. */
         assert_int_equal(hold_must_watch(hold), kind != V1_ALL && kind != V2_ALL);
-        assert_ok(hold_release(hold, &err), &err);
+        assert_ok(hold_release_groups(hold, &err), &err);
     }
 }
 
@@ -223,7 +223,7 @@ static void a_disk_without_a_device_leaves_the_rate_told_as_absent(void **state)
     assert_int_equal(hold->report.state[CGROUP_LIMIT_IO_MAX], CGROUP_ABSENT);
     assert_non_null(strstr(hold->report.why[CGROUP_LIMIT_IO_MAX], "block device"));
     assert_true(enforced(hold, CGROUP_LIMIT_IO_WEIGHT));
-    assert_ok(hold_release(hold, &err), &err);
+    assert_ok(hold_release_groups(hold, &err), &err);
 }
 
 /* --- left-overs --- */
@@ -285,7 +285,7 @@ static void a_release_that_fails_gives_the_slot_to_nobody(void **state)
     assert_ok(take(hold, "first", &err), &err);
     assert_ok(hold_group(hold, 384 * MIB, 1, store_fd, &err), &err);
     hold->group.fake = &stubborn;
-    assert_int_equal(hold_release(hold, &failed), -ENOTEMPTY);
+    assert_int_equal(hold_release_groups(hold, &failed), -ENOTEMPTY);
     assert_true(hold->slot.fd >= 0);
     ledger_drop(&hold->slot); /* the supervisor ends */
     next->host.fake = &stubborn;
