@@ -23,7 +23,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import harness  # noqa: E402
 
-MODULES = ["verdicts", "streams", "limits", "isolation", "outputs", "badinput", "host", "broken", "guests"]
+MODULES = ["verdicts", "streams", "limits", "isolation", "outputs", "badinput", "host", "broken", "edges",
+           "guests"]
 
 
 def can_mount():
