@@ -285,16 +285,21 @@ def temporary_names():
                   for n in os.listdir(d) if "airlock" in n.lower())
 
 
-def control_groups(state):
-    """Machines' control groups of this state directory, in every hierarchy. Their names end with
-    a tag made of device and inode of STATE/slots (src/sup/ledger.h)."""
+def tag_of_state(state):
+    """What the names of its machines' control groups end with: made of device and inode of
+    STATE/slots (src/sup/ledger.h)."""
     def mix(v):
         v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9 % 2**64
         v = (v ^ v >> 27) * 0x94d049bb133111eb % 2**64
         return v ^ v >> 31
 
     at = os.stat(pathlib.Path(state) / "slots")
-    tag = f"{mix((mix(at.st_dev) + at.st_ino) % 2**64):016x}"
+    return f"{mix((mix(at.st_dev) + at.st_ino) % 2**64):016x}"
+
+
+def control_groups(state):
+    """Machines' control groups of this state directory, in every hierarchy."""
+    tag = tag_of_state(state)
     while True:
         try:
             return sorted(str(p) for p in pathlib.Path("/sys/fs/cgroup").glob(f"**/airlock/*.{tag}"))
