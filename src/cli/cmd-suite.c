@@ -16,6 +16,8 @@
 #include "cli/suite-limits.h"
 #include "cli/suite-report.h"
 #include "cli/suite-run.h"
+#include "image/build.h"
+#include "image/store.h"
 #include "sup/engine.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -252,6 +254,31 @@ static int fail_unpaired(struct suite *s, struct err *err)
     return 0;
 }
 
+static void on_step(void *ctx, const char *text)
+{
+    (void)ctx;
+    say(text);
+}
+
+/* Built now, if they are missing, so that no case waits for it. */
+static int ensure_images(const struct suite *s, struct err *err)
+{
+    auto_store struct store store = STORE_INIT;
+    struct build_progress progress = {.step = on_step};
+    bool wanted[2] = {false, false};
+    int r = store_open(s->options->state, &store, err);
+
+    for (size_t i = 0; i < s->cases.n; i++) {
+        const struct suite_case *c = &s->cases.list[i];
+
+        wanted[c->language == SPEC_JAVASCRIPT] |= c->selected;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(wanted) && r == 0; i++) {
+        r = wanted[i] ? build_ensure(&store, i == 0 ? "python" : "javascript", &progress, err) : 0;
+    }
+    return r;
+}
+
 static int run(struct suite *s, struct err *err)
 {
     struct suite_run run = {
@@ -381,6 +408,9 @@ int cmd_suite(int argc, char **argv)
     }
     if (r == 0) {
         r = find_engine(&s, &err);
+    }
+    if (r == 0) {
+        r = ensure_images(&s, &err);
     }
     if (r < 0) {
         return exit_code_of(r, &err);

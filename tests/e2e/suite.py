@@ -1,0 +1,87 @@
+#!/usr/bin/python3
+"""The quick subset of `airlock suite`, and that a broken airlock does not pass it. TAP on stdout.
+
+tests/e2e/suite.py [-j N] [--all]
+
+--all runs the whole suite instead of the quick subset. State as in run.py.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import harness  # noqa: E402
+
+BUILD = harness.AIRLOCK.parent
+HTML = BUILD / "suite.html"
+
+# A build with one check taken out (tests/doubles), and the kind that must notice.
+DOUBLES = [
+    ("airlock-ignores-cpu-limit", "basic/spin", "a supervisor that ignores the CPU limit"),
+    ("airlock-takes-links", "basic/outputs", "an inspection that lets links through"),
+]
+
+
+def suite(binary, *options):
+    """Returns the exit code and the report (None if there was none)."""
+    line = [str(binary), "suite", "--json", "--state", str(harness.STATE), *options]
+    done = subprocess.run(line, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    try:
+        return done.returncode, json.loads(done.stdout)
+    except ValueError:
+        return done.returncode, None
+
+
+class Tap:
+    def __init__(self):
+        self.number = 0
+        self.failed = 0
+
+    def line(self, good, name, skip=None, detail=""):
+        self.number += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.number} - {name}{f' # SKIP {skip}' if skip else ''}")
+        for text in detail.splitlines()[:20]:
+            print("# " + text)
+        sys.stdout.flush()
+
+
+def report_cases(tap, options):
+    code, report = suite(harness.AIRLOCK, "-j", str(options.j), "--html", str(HTML),
+                         *([] if options.all else ["--quick"]))
+    if report is None:
+        tap.line(False, f"suite: no report, exit code {code}")
+        return
+    for case in report["cases"]:
+        tap.line(case["state"] in ("ok", "skip"), f"suite: {case['path']}",
+                 case["why"] if case["state"] == "skip" else None,
+                 "" if case["state"] == "ok" else f"{case['state']}: {case['why']}")
+    holds = all(case["state"] in ("ok", "skip") for case in report["cases"])
+    tap.line(report["all_hold"] == holds and (code == 0) == holds and HTML.stat().st_size > 0,
+             "suite: exit code and report agree", detail=f"exit code {code}")
+
+
+def report_doubles(tap):
+    for name, kind, what in DOUBLES:
+        code, report = suite(BUILD / "tests" / "doubles" / name, "--filter", f"^{kind}\\.py$")
+        states = [(case["path"], case["state"]) for case in report["cases"]] if report else []
+        tap.line(code == 1 and states == [(f"{kind}.py", "FAIL")], f"suite: {what} fails {kind}",
+                 detail=f"exit code {code}, {states}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-j", type=int, default=2)
+    parser.add_argument("--all", action="store_true")
+    tap = Tap()
+    report_cases(tap, parser.parse_args())
+    report_doubles(tap)
+    print(f"1..{tap.number}")
+    sys.exit(1 if tap.failed else 0)
+
+
+main()
