@@ -77,11 +77,22 @@ static int put_key(struct buf *out, const char *before, const json_t *object, co
     return r < 0 ? r : buf_put(out, after, strlen(after));
 }
 
-static int put_json(struct buf *out, const json_t *value)
+/* "memory: enforced, swap: enforced" */
+static int put_pairs(struct buf *out, json_t *object)
 {
-    auto_free char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_SORT_KEYS);
+    const char *key = NULL;
+    const char *lead = "";
+    json_t *v = NULL;
+    int r = 0;
 
-    return text == NULL ? -1 : put_text(out, text, strlen(text));
+    json_object_foreach(object, key, v)
+    {
+        r = r < 0 ? r : buf_printf(out, "%s", lead);
+        r = r < 0 ? r : put_text(out, key, strlen(key));
+        r = r < 0 ? r : put_key(out, ": ", object, key, "");
+        lead = ", ";
+    }
+    return r;
 }
 
 /* A row for each value: normally one. */
@@ -90,12 +101,12 @@ static int put_values(struct buf *out, const char *label, const json_t *values)
     int r = 0;
 
     for (size_t i = 0; i < json_array_size(values) && r == 0; i++) {
-        const json_t *v = json_array_get(values, i);
+        json_t *v = json_array_get(values, i);
 
         r = buf_printf(out, "<dt>%s</dt><dd>", label);
         if (r == 0) {
             r = json_is_string(v) ? put_text(out, json_string_value(v), json_string_length(v))
-                                  : put_json(out, v);
+                                  : put_pairs(out, v);
         }
         r = r < 0 ? r : buf_printf(out, "</dd>\n");
     }
@@ -107,15 +118,10 @@ static int put_facts(struct buf *out, const json_t *report)
     static const struct {
         const char *label, *key;
     } rows[] = {
-        {"engine", "engine"},
-        {"isolation", "isolation"},
-        {"monitor", "monitor"},
-        {"guest kernel", "kernel_version"},
-        {"kernel", "kernel_digest"},
-        {"initramfs", "initramfs_digest"},
-        {"image", "image"},
-        {"image digest", "image_digest"},
-        {"limits of the host's control groups", "host_limits"},
+        {"engine", "engine"},        {"isolation", "isolation"},
+        {"monitor", "monitor"},      {"guest kernel", "kernel_version"},
+        {"kernel", "kernel_digest"}, {"initramfs", "initramfs_digest"},
+        {"image", "images"},         {"limits of the host's control groups", "host_limits"},
     };
 
     const json_t *host = json_object_get(report, "host");

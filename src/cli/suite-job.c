@@ -17,12 +17,19 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
+#define STREAM_KEPT 8192u
+
 int suite_setup_init(struct suite_setup *setup, struct err *err)
 {
-    const char *base = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe): one thread */
-    int n = snprintf(setup->dir, sizeof(setup->dir), "%s/airlock-suite-XXXXXX",
-                     base != NULL && base[0] == '/' ? base : "/tmp");
+    const char *wish = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe): one thread */
+    const char *base = wish != NULL && wish[0] == '/' ? wish : "/tmp";
+    auto_free char *real = realpath(base, NULL); /* inputs are opened without following links */
+    int n = 0;
 
+    if (real == NULL) {
+        return err_sys(err, "directory '%s' for temporary files", base);
+    }
+    n = snprintf(setup->dir, sizeof(setup->dir), "%s/airlock-suite-XXXXXX", real);
     if (n < 0 || (size_t)n >= sizeof(setup->dir) - 32) {
         setup->dir[0] = '\0';
         return err_usage(err, "TMPDIR is too long");
@@ -352,6 +359,23 @@ static int settle(struct suite_job *job, enum suite_state state, const struct bu
     return why->len > 0 && o->why == NULL ? err_set(err, ERR_HOST, ENOMEM, "out of memory") : 0;
 }
 
+/* A judged result keeps the beginning of a stream, for the report: hundreds stay in memory. */
+static void shrink(json_t *result, const char *stream)
+{
+    json_t *o = json_object_get(result, stream);
+    const json_t *data = json_object_get(o, "data");
+    const char *text = json_string_value(data);
+    size_t n = STREAM_KEPT;
+
+    if (json_string_length(data) <= n) {
+        return;
+    }
+    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) {
+        n--; /* not amid a character */
+    }
+    (void)!json_object_set_new(o, "data", json_stringn(text, n));
+}
+
 static int judge(const struct suite_setup *setup, struct suite_job *job, const struct proc_end *end,
                  struct err *err)
 {
@@ -379,6 +403,8 @@ static int judge(const struct suite_setup *setup, struct suite_job *job, const s
     good = suite_judge(job->c, result, end->signaled ? -1 : end->code, &why);
     (void)snprintf(out, sizeof(out), "%s/%s/out", setup->dir, job->name);
     good = check_exported(out, result, &why) == 0 && good;
+    shrink(result, "stdout");
+    shrink(result, "stderr");
     return settle(job, good ? SUITE_PASSED : SUITE_FAILED, &why, err);
 }
 

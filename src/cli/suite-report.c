@@ -306,12 +306,40 @@ static json_t *host_object(void)
                      "memory_bytes", (json_int_t)memory);
 }
 
+static bool is_in(const json_t *values, const json_t *v)
+{
+    for (size_t i = 0; i < json_array_size(values); i++) {
+        if (json_equal(json_array_get(values, i), v) == 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Each image with its digest, once. */
+static json_t *images_of(const struct suite_cases *cases)
+{
+    json_t *images = json_array();
+
+    for (size_t i = 0; images != NULL && i < cases->n; i++) {
+        const json_t *machine = json_object_get(cases->list[i].outcome.result, "machine");
+        json_t *image = json_pack("{s:o,s:o}", "name", copy_of(machine, "image"), "digest",
+                                  copy_of(machine, "image_digest"));
+
+        if (json_is_string(json_object_get(image, "digest")) && !is_in(images, image)) {
+            (void)!json_array_append(images, image);
+        }
+        json_decref(image);
+    }
+    return images;
+}
+
 /* What the machines said they were; each value that occurred, once: more than one is remarkable. */
 static json_t *machine_object(const struct suite_cases *cases)
 {
     static const char *const keys[] = {"engine",         "isolation",     "monitor",
                                        "kernel_version", "kernel_digest", "initramfs_digest",
-                                       "image",          "image_digest",  "host_limits"};
+                                       "host_limits"};
     json_t *o = json_object();
 
     for (size_t k = 0; o != NULL && k < ARRAY_LEN(keys); k++) {
@@ -320,16 +348,14 @@ static json_t *machine_object(const struct suite_cases *cases)
         for (size_t i = 0; values != NULL && i < cases->n; i++) {
             json_t *machine = json_object_get(cases->list[i].outcome.result, "machine");
             json_t *v = json_object_get(machine, keys[k]);
-            bool seen = v == NULL || json_is_null(v);
-
-            for (size_t at = 0; at < json_array_size(values) && !seen; at++) {
-                seen = json_equal(json_array_get(values, at), v) == 1;
-            }
-            if (!seen) {
+            if (v != NULL && !json_is_null(v) && !is_in(values, v)) {
                 (void)!json_array_append(values, v);
             }
         }
         (void)!json_object_set_new(o, keys[k], values);
+    }
+    if (o != NULL) {
+        (void)!json_object_set_new(o, "images", images_of(cases));
     }
     return o;
 }

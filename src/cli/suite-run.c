@@ -156,7 +156,10 @@ static int open_signals(sigset_t *old, int *ret, struct err *err)
     sigset_t set;
 
     if (sigemptyset(&set) < 0 || sigaddset(&set, SIGINT) < 0 || sigaddset(&set, SIGTERM) < 0 ||
-        sigaddset(&set, SIGHUP) < 0 || sigprocmask(SIG_BLOCK, &set, old) < 0) {
+        sigaddset(&set, SIGHUP) < 0) {
+        return err_sys(err, "choose signals");
+    }
+    if (sigprocmask(SIG_BLOCK, &set, old) < 0) { /* NOLINT(concurrency-mt-unsafe): one thread */
         return err_sys(err, "block signals");
     }
     *ret = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -183,10 +186,11 @@ int suite_run(const struct suite_run *run, struct err *err)
         }
         r = wait_some(&s, signals, more, err);
     }
-    if (r == 0 && sigprocmask(SIG_SETMASK, &old, NULL) < 0) {
-        return err_sys(err, "unblock signals");
+    if (r < 0) {
+        return r; /* the signals stay blocked: what follows is the end */
     }
-    return r; /* after an interrupt the signals stay blocked: what follows is the end */
+    r = sigprocmask(SIG_SETMASK, &old, NULL); /* NOLINT(concurrency-mt-unsafe): one thread */
+    return r < 0 ? err_sys(err, "unblock signals") : 0;
 }
 
 static const char ask_python[] = "# airlock-case: {\"expect\": \"success\"}\n"
