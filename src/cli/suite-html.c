@@ -163,11 +163,15 @@ static int put_lead(struct buf *out, const json_t *report)
     r = r < 0 ? r
               : buf_printf(out,
                            "%" PRIi64 " passed, %" PRIi64 " failed, %" PRIi64 " skipped, %" PRIi64
-                           " not run; %" PRIi64 " kinds, %" PRIi64
-                           " of them in one language only, with the reason.</p>\n",
+                           " not run; %" PRIi64 " kinds",
                            count_of(report, "passed"), count_of(report, "failed"),
                            count_of(report, "skipped"), count_of(report, "not_run"),
-                           count_of(report, "kinds"), count_of(report, "explained"));
+                           count_of(report, "kinds"));
+    if (r == 0 && count_of(report, "explained") > 0) {
+        r = buf_printf(out, ", %" PRIi64 " of them in one language only, with the reason",
+                       count_of(report, "explained"));
+    }
+    r = r < 0 ? r : buf_printf(out, ".</p>\n");
     r = r < 0 ? r : put_key(out, "<p class=\"note\">Started ", report, "started", "");
     r = r < 0 ? r
               : buf_printf(out, ", %.0f s, %" PRIi64 " at once. Cases: ",

@@ -11,6 +11,7 @@
 #include "job/verdict.h"
 
 #define VERDICTS 10
+#define SHOWN    60u /* bytes of a stream in a message */
 
 struct judge {
     const struct suite_case *c;
@@ -95,6 +96,8 @@ static size_t parting(const struct stream *s, const json_t *text)
 static void check_exact(struct judge *j, const struct stream *out)
 {
     const json_t *want = json_object_get(j->head, "stdout");
+    struct text got;
+    struct text wanted;
     size_t at = 0;
 
     if (want == NULL || (out->len == json_string_length(want) &&
@@ -102,9 +105,10 @@ static void check_exact(struct judge *j, const struct stream *out)
         return;
     }
     at = parting(out, want);
-    miss(j, "stdout (%zu bytes, not %zu) differs from byte %zu on: '%.120s'", out->len,
-         json_string_length(want), at,
-         text_of(out->data + at, out->len - at < 100 ? out->len - at : 100).s);
+    got = text_of(out->data + at, out->len - at < SHOWN ? out->len - at : SHOWN);
+    wanted = text_of_str(json_string_value(want) + at);
+    miss(j, "stdout has %zu bytes, not %zu; from byte %zu on '%.80s' instead of '%.80s'", out->len,
+         json_string_length(want), at, got.s, wanted.s);
 }
 
 static void check_has(struct judge *j, const char *key, const char *stream, const struct stream *s)
