@@ -122,7 +122,7 @@ static bool is_list(const json_t *v, unsigned int kinds)
 
 static bool is_object_of(json_t *v, unsigned int kind)
 {
-    const char *name = NULL;
+    const char *name = "";
     json_t *one = NULL;
 
     json_object_foreach(v, name, one)
@@ -152,7 +152,7 @@ static bool fits(const struct key *key, json_t *v)
 
 static int check_object(json_t *object, const struct key *known, size_t n, struct err *err)
 {
-    const char *name = NULL;
+    const char *name = "";
     json_t *value = NULL;
 
     json_object_foreach(object, name, value)

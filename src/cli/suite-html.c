@@ -80,7 +80,7 @@ static int put_key(struct buf *out, const char *before, const json_t *object, co
 /* "memory: enforced, swap: enforced" */
 static int put_pairs(struct buf *out, json_t *object)
 {
-    const char *key = NULL;
+    const char *key = "";
     const char *lead = "";
     json_t *v = NULL;
     int r = 0;

@@ -104,7 +104,7 @@ static int input_words(const struct suite_case *c, const struct place *at,
 {
     json_t *inputs = json_object_get(c->head, "in");
     json_t *env = json_object_get(c->head, "env");
-    const char *name = NULL;
+    const char *name = "";
     json_t *text = NULL;
     unsigned int n = 0;
     int r = 0;

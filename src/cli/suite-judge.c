@@ -266,7 +266,7 @@ static void check_outputs(struct judge *j)
 {
     json_t *want = json_object_get(j->head, "outputs");
     const json_t *got = json_object_get(j->result, "outputs");
-    const char *name = NULL;
+    const char *name = "";
     json_t *bytes = NULL;
 
     json_object_foreach(want, name, bytes)

@@ -262,12 +262,11 @@ int suite_load(const char *dir, suite_bad_fn *bad, void *ctx, struct suite_cases
 {
     auto_suite_cases struct suite_cases cases = SUITE_CASES_INIT;
     struct loading l = {.cases = &cases, .bad = bad, .ctx = ctx};
+    size_t packed = (uintptr_t)suite_programs_end - (uintptr_t)suite_programs_start;
     int r = 0;
 
     if (dir == NULL) {
-        return suite_unpack(suite_programs_start,
-                            (size_t)(suite_programs_end - suite_programs_start), bad, ctx, ret,
-                            err);
+        return suite_unpack(suite_programs_start, packed, bad, ctx, ret, err);
     }
     r = load_dir(dir, &l, err);
     return r < 0 ? r : finish(&l, ret, err);

@@ -19,10 +19,12 @@ import harness  # noqa: E402
 BUILD = harness.AIRLOCK.parent
 HTML = BUILD / "suite.html"
 
-# A build with one check taken out (tests/doubles), and the kind that must notice.
+# A build with one check taken out (tests/doubles), the kind that must notice, and by what.
 DOUBLES = [
-    ("airlock-ignores-cpu-limit", "basic/spin", "a supervisor that ignores the CPU limit"),
-    ("airlock-takes-links", "basic/outputs", "an inspection that lets links through"),
+    ("airlock-ignores-cpu-limit", "basic/spin", "the reason is 'wall', not 'cpu'",
+     "a supervisor that ignores the CPU limit"),
+    ("airlock-takes-links", "basic/outputs", "output 'link' was not expected",
+     "an inspection that lets links through"),
 ]
 
 
@@ -66,11 +68,13 @@ def report_cases(tap, options):
 
 
 def report_doubles(tap):
-    for name, kind, what in DOUBLES:
+    for name, kind, noticed, what in DOUBLES:
         code, report = suite(BUILD / "tests" / "doubles" / name, "--filter", f"^{kind}\\.py$")
-        states = [(case["path"], case["state"]) for case in report["cases"]] if report else []
-        tap.line(code == 1 and states == [(f"{kind}.py", "FAIL")], f"suite: {what} fails {kind}",
-                 detail=f"exit code {code}, {states}")
+        cases = report["cases"] if report else []
+        good = (code == 1 and [(c["path"], c["state"]) for c in cases] == [(f"{kind}.py", "FAIL")]
+                and noticed in cases[0]["why"])
+        tap.line(good, f"suite: {what} fails {kind}",
+                 detail=f"exit code {code}, {[(c['path'], c['state'], c['why']) for c in cases]}")
 
 
 def main():

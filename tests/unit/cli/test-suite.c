@@ -65,89 +65,89 @@ static bool judged(const char *head, const char *change, int exit_code)
     "{\"verdict\":\"user_exception\",\"reason\":\"exit_code\",\"exit_code\":3,\"outputs\":[]}"
 #define WALL "{\"verdict\":\"timeout\",\"reason\":\"wall\",\"exit_code\":null,\"outputs\":[]}"
 
+static const struct {
+    const char *head;
+    const char *change;
+    int exit_code;
+    bool good;
+} judgements[] = {
+    {"{\"expect\":\"success\"}", NULL, 0, true},
+    {"{\"expect\":\"timeout\"}", NULL, 0, false},
+    {"{\"expect\":[\"oom\",\"success\"]}", NULL, 0, true},
+    {"{\"expect\":[\"oom\",\"timeout\"]}", NULL, 0, false},
+    {"{\"expect\":\"timeout\",\"which\":\"wall\"}", WALL, 3, true},
+    {"{\"expect\":\"timeout\",\"which\":\"cpu\"}", WALL, 3, false},
+    {"{\"expect\":\"timeout\",\"reason\":[\"cpu\",\"wall\"]}", WALL, 3, true},
+    {"{\"expect\":\"timeout\",\"reason\":\"cpu\"}", WALL, 3, false},
+    {"{\"expect\":\"user_exception\",\"reason\":\"exit_code\"}", THREE, 1, true},
+    {"{\"expect\":\"user_exception\",\"reason\":\"signal\"}", THREE, 1, false},
+    /* one of several verdicts: a reason is compared only where there is one */
+    {"{\"expect\":[\"success\",\"timeout\"],\"which\":\"cpu\"}", NULL, 0, true},
+    {"{\"expect\":[\"success\",\"timeout\"],\"which\":\"cpu\"}", WALL, 3, false},
+    {"{\"expect\":\"success\",\"exit\":0}", NULL, 0, true},
+    {"{\"expect\":\"user_exception\",\"exit\":3}", THREE, 1, true},
+    {"{\"expect\":\"user_exception\",\"exit\":4}", THREE, 1, false},
+    {"{\"expect\":\"user_exception\",\"exit_any\":[1,3]}", THREE, 1, true},
+    {"{\"expect\":\"user_exception\",\"exit_any\":[1,2]}", THREE, 1, false},
+    {"{\"expect\":\"user_exception\",\"signal\":11}", NEG, 1, true},
+    {"{\"expect\":\"user_exception\",\"signal\":\"SIGSEGV\"}", NEG, 1, true},
+    {"{\"expect\":\"user_exception\",\"signal\":6}", NEG, 1, false},
+    {"{\"expect\":\"user_exception\",\"signal_any\":[6,\"SIGSEGV\"]}", NEG, 1, true},
+    {"{\"expect\":\"user_exception\",\"signal_any\":[6,9]}", NEG, 1, false},
+    /* each key names ways that are right */
+    {"{\"expect\":\"user_exception\",\"signal\":11,\"exit_any\":[3]}", THREE, 1, true},
+    {"{\"expect\":\"user_exception\",\"signal\":11,\"exit_any\":[4]}", THREE, 1, false},
+    {"{\"expect\":\"timeout\",\"exit\":0}", WALL, 3, false},
+    {"{\"expect\":\"success\",\"stdout\":\"one two\"}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"stdout\":\"one two\\n\"}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"stdout\":\"\"}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"stdout\":\"\\u0000\\u00ff\"}",
+     "{\"stdout\":{\"encoding\":\"base64\",\"data\":\"AMO/\",\"bytes\":3}}", 0, true},
+    {"{\"expect\":\"success\",\"stdout\":\"\"}", "{\"stdout\":null}", 0, true},
+    {"{\"expect\":\"success\",\"has\":\"two\"}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"has\":[\"one\",\"three\"]}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"has\":\"warned\"}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"has_any\":[\"three\",\"one\"]}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"has_any\":[\"three\",\"four\"]}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"never\":\"three\"}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"never\":[\"three\",\"one\"]}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"err\":\"warn\"}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"err\":\"one\"}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"out_bytes\":7}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"out_bytes\":8}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"outputs\":{\"a.txt\":5}}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"outputs\":{\"a.txt\":null}}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"outputs\":{\"a.txt\":6}}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"outputs\":{}}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"outputs\":{\"a.txt\":5,\"b\":null}}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"dropped\":1}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"dropped\":0}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"dropped\":[\"not a regular file\"]}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"dropped\":[\"duplicate\"]}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"dropped\":[\"not a regular file\"]}", "{\"dropped\":[]}", 0, false},
+    {"{\"expect\":\"success\",\"events\":[\"exit\"]}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"events\":[\"exit\",\"oom_kill\"]}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"min_peak_mib\":50}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"min_peak_mib\":51}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"max_run_s\":2}", NULL, 0, true},
+    {"{\"expect\":\"success\",\"max_run_s\":1.9}", NULL, 0, false},
+    {"{\"expect\":\"success\",\"max_run_s\":2}", "{\"phases\":{}}", 0, false},
+    /* what holds for every job */
+    {"{\"expect\":\"success\"}", NULL, 1, false},
+    {"{\"expect\":\"success\"}", NULL, -1, false},
+    {"{\"expect\":\"success\"}", "{\"verdict\":null}", 0, false},
+    {"{\"expect\":\"success\"}", "{\"limits\":{\"stdout_bytes\":6}}", 0, false},
+    {"{\"expect\":\"success\"}", "{\"cleanup\":{\"verified\":false}}", 0, false},
+    {"{\"expect\":\"timeout\"}", "{\"verdict\":\"timeout\",\"reason\":\"wall\"}", 3, false},
+};
+
 static void each_key_holds_and_fails(void **state)
 {
-    static const struct {
-        const char *head;
-        const char *change;
-        int exit_code;
-        bool good;
-    } rows[] = {
-        {"{\"expect\":\"success\"}", NULL, 0, true},
-        {"{\"expect\":\"timeout\"}", NULL, 0, false},
-        {"{\"expect\":[\"oom\",\"success\"]}", NULL, 0, true},
-        {"{\"expect\":[\"oom\",\"timeout\"]}", NULL, 0, false},
-        {"{\"expect\":\"timeout\",\"which\":\"wall\"}", WALL, 3, true},
-        {"{\"expect\":\"timeout\",\"which\":\"cpu\"}", WALL, 3, false},
-        {"{\"expect\":\"timeout\",\"reason\":[\"cpu\",\"wall\"]}", WALL, 3, true},
-        {"{\"expect\":\"timeout\",\"reason\":\"cpu\"}", WALL, 3, false},
-        {"{\"expect\":\"user_exception\",\"reason\":\"exit_code\"}", THREE, 1, true},
-        {"{\"expect\":\"user_exception\",\"reason\":\"signal\"}", THREE, 1, false},
-        /* one of several verdicts: a reason is compared only where there is one */
-        {"{\"expect\":[\"success\",\"timeout\"],\"which\":\"cpu\"}", NULL, 0, true},
-        {"{\"expect\":[\"success\",\"timeout\"],\"which\":\"cpu\"}", WALL, 3, false},
-        {"{\"expect\":\"success\",\"exit\":0}", NULL, 0, true},
-        {"{\"expect\":\"user_exception\",\"exit\":3}", THREE, 1, true},
-        {"{\"expect\":\"user_exception\",\"exit\":4}", THREE, 1, false},
-        {"{\"expect\":\"user_exception\",\"exit_any\":[1,3]}", THREE, 1, true},
-        {"{\"expect\":\"user_exception\",\"exit_any\":[1,2]}", THREE, 1, false},
-        {"{\"expect\":\"user_exception\",\"signal\":11}", NEG, 1, true},
-        {"{\"expect\":\"user_exception\",\"signal\":\"SIGSEGV\"}", NEG, 1, true},
-        {"{\"expect\":\"user_exception\",\"signal\":6}", NEG, 1, false},
-        {"{\"expect\":\"user_exception\",\"signal_any\":[6,\"SIGSEGV\"]}", NEG, 1, true},
-        {"{\"expect\":\"user_exception\",\"signal_any\":[6,9]}", NEG, 1, false},
-        /* each key names ways that are right */
-        {"{\"expect\":\"user_exception\",\"signal\":11,\"exit_any\":[3]}", THREE, 1, true},
-        {"{\"expect\":\"user_exception\",\"signal\":11,\"exit_any\":[4]}", THREE, 1, false},
-        {"{\"expect\":\"timeout\",\"exit\":0}", WALL, 3, false},
-        {"{\"expect\":\"success\",\"stdout\":\"one two\"}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"stdout\":\"one two\\n\"}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"stdout\":\"\"}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"stdout\":\"\\u0000\\u00ff\"}",
-         "{\"stdout\":{\"encoding\":\"base64\",\"data\":\"AMO/\",\"bytes\":3}}", 0, true},
-        {"{\"expect\":\"success\",\"stdout\":\"\"}", "{\"stdout\":null}", 0, true},
-        {"{\"expect\":\"success\",\"has\":\"two\"}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"has\":[\"one\",\"three\"]}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"has\":\"warned\"}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"has_any\":[\"three\",\"one\"]}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"has_any\":[\"three\",\"four\"]}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"never\":\"three\"}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"never\":[\"three\",\"one\"]}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"err\":\"warn\"}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"err\":\"one\"}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"out_bytes\":7}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"out_bytes\":8}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"outputs\":{\"a.txt\":5}}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"outputs\":{\"a.txt\":null}}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"outputs\":{\"a.txt\":6}}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"outputs\":{}}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"outputs\":{\"a.txt\":5,\"b\":null}}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"dropped\":1}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"dropped\":0}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"dropped\":[\"not a regular file\"]}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"dropped\":[\"duplicate\"]}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"dropped\":[\"not a regular file\"]}", "{\"dropped\":[]}", 0,
-         false},
-        {"{\"expect\":\"success\",\"events\":[\"exit\"]}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"events\":[\"exit\",\"oom_kill\"]}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"min_peak_mib\":50}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"min_peak_mib\":51}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"max_run_s\":2}", NULL, 0, true},
-        {"{\"expect\":\"success\",\"max_run_s\":1.9}", NULL, 0, false},
-        {"{\"expect\":\"success\",\"max_run_s\":2}", "{\"phases\":{}}", 0, false},
-        /* what holds for every job */
-        {"{\"expect\":\"success\"}", NULL, 1, false},
-        {"{\"expect\":\"success\"}", NULL, -1, false},
-        {"{\"expect\":\"success\"}", "{\"verdict\":null}", 0, false},
-        {"{\"expect\":\"success\"}", "{\"limits\":{\"stdout_bytes\":6}}", 0, false},
-        {"{\"expect\":\"success\"}", "{\"cleanup\":{\"verified\":false}}", 0, false},
-        {"{\"expect\":\"timeout\"}", "{\"verdict\":\"timeout\",\"reason\":\"wall\"}", 3, false},
-    };
-
     (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        if (judged(rows[i].head, rows[i].change, rows[i].exit_code) != rows[i].good) {
-            fail_msg("row %zu: %s", i, rows[i].head);
+    for (size_t i = 0; i < ARRAY_LEN(judgements); i++) {
+        if (judged(judgements[i].head, judgements[i].change, judgements[i].exit_code) !=
+            judgements[i].good) {
+            fail_msg("row %zu: %s", i, judgements[i].head);
         }
     }
 }
@@ -315,7 +315,7 @@ static void limits_become_options_and_impossible_ones_are_moved_and_told(void **
     assert_ok(suite_limit_words(&c, true, &words, changes, &err), &err);
     assert_int_equal(json_array_size(changes), 3);
     assert_true(has_word("f/k.js", low, true, "--memory=33554432"));
-    assert_true(has_word("f/k.js", low, true, "--pids=12"));
+    assert_true(has_word("f/k.js", low, true, "--pids=8"));
     assert_true(has_word("f/k.py", low, true, "--pids=4"));
     assert_true(has_word("f/k.js", low, true, "--disk=4194304"));
     /* a case about the refusal keeps what it has */
