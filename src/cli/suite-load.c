@@ -245,8 +245,12 @@ static int load_dir(const char *dir, struct loading *l, struct err *err)
         if (ent->fts_level == 0 && ent->fts_info != FTS_D && ent->fts_info != FTS_DP) {
             return err_usage(err, "--cases '%s' is not a directory", text_of_str(dir).s);
         }
-        if (ent->fts_info != FTS_F || !suite_is_program(ent->fts_name)) {
+        if (!suite_is_program(ent->fts_name) || ent->fts_info == FTS_D || ent->fts_info == FTS_DP) {
             continue;
+        }
+        if (ent->fts_info != FTS_F) {
+            return err_usage(err, "--cases: '%s' is no regular file; put the program itself there",
+                             text_of_str(ent->fts_path).s);
         }
         path += strspn(path, "/");
         r = read_program(l, ent, path, err);

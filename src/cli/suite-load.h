@@ -27,7 +27,7 @@ typedef void suite_bad_fn(void *ctx, const struct err *err);
 
 /*
  * dir NULL: the programs in the binary. Else every *.py, *.js, *.mjs and *.cjs below dir, at most
- * SUITE_CASES_MAX; links are not followed. ERR_USAGE if dir can't be read, if there is no case, or
+ * SUITE_CASES_MAX; a link among them is refused. ERR_USAGE if dir can't be read, if there is no case, or
  * (after bad was told each) if a file is no case.
  */
 must_use int suite_load(const char *dir, suite_bad_fn *bad, void *ctx, struct suite_cases *ret,

@@ -8,8 +8,11 @@ tests/e2e/suite.py [-j N] [--all]
 import argparse
 import json
 import pathlib
+import shutil
+import signal
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -77,13 +80,51 @@ def report_doubles(tap):
                  detail=f"exit code {code}, {[(c['path'], c['state'], c['why']) for c in cases]}")
 
 
+def report_refusals(tap):
+    directory = harness.fresh_directory(BUILD / "suite-refused")
+    wrong = directory / "family" / "wrong.py"
+    wrong.parent.mkdir(parents=True)
+    for text, named in [('{"expect": "success", "typo": 1}', "'typo'"), ('{"expect": "fine"}', "'fine'"),
+                        ("", "first line")]:
+        wrong.write_text(f"# airlock-case: {text}\n" if text else "print(1)\n", encoding="utf-8")
+        done = subprocess.run([harness.AIRLOCK, "suite", "--cases", directory, "--list"], check=False,
+                              capture_output=True, text=True)
+        tap.line(done.returncode == 2 and "family/wrong.py" in done.stderr and named in done.stderr,
+                 f"suite: a first line is refused by file and {named}",
+                 detail=f"exit code {done.returncode}, {done.stderr}")
+    shutil.rmtree(directory)
+
+
+def report_interrupt(tap):
+    """Ctrl-C in the middle: it says so, the report is there, nothing is left behind."""
+    directory = harness.fresh_directory(BUILD / "suite-interrupted")
+    line = [harness.AIRLOCK, "suite", "--json", "--state", harness.STATE, "--filter", "^basic/hello", "-j", "1"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          env={**harness.environment(), "TMPDIR": str(directory)}) as child:
+        until = time.monotonic() + 60
+        while not list(directory.glob("*/*/stdout")) and time.monotonic() < until:
+            time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        report = json.loads(child.stdout.read() or "null")
+    left = list(directory.iterdir())
+    good = (child.returncode == 9 and not left and report and report["interrupted"]
+            and not report["all_hold"] and report["counts"]["not_run"] > 0)
+    tap.line(bool(good), "suite: an interrupted run says so and leaves nothing behind",
+             detail=f"exit code {child.returncode}, {left}")
+    shutil.rmtree(directory)
+
+
 def main():
+    # Started in the background of a shell SIGINT is ignored, and the suite would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser()
     parser.add_argument("-j", type=int, default=2)
     parser.add_argument("--all", action="store_true")
     tap = Tap()
     report_cases(tap, parser.parse_args())
     report_doubles(tap)
+    report_refusals(tap)
+    report_interrupt(tap)
     print(f"1..{tap.number}")
     sys.exit(1 if tap.failed else 0)
 
