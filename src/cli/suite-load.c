@@ -171,30 +171,41 @@ static int finish(struct loading *l, struct suite_cases *ret, struct err *err)
     return 0;
 }
 
+/* Parses "PATH LENGTH\n" at the front of len bytes; returns the line's length, 0 if it is none. */
+static size_t take_line(const char *at, size_t len, char **ret_path, uint64_t *ret_bytes)
+{
+    const char *end = memchr(at, '\n', len);
+    auto_free char *line = end != NULL ? strndup(at, (size_t)(end - at)) : NULL;
+    char *blank = line != NULL ? strrchr(line, ' ') : NULL;
+    size_t taken = 0;
+
+    if (blank == NULL || num_parse_u64(blank + 1, ret_bytes) < 0) {
+        return 0;
+    }
+    taken = (size_t)(end + 1 - at);
+    *blank = '\0';
+    *ret_path = STEAL_PTR(&line);
+    return taken;
+}
+
 int suite_unpack(const char *packed, size_t len, suite_bad_fn *bad, void *ctx,
                  struct suite_cases *ret, struct err *err)
 {
     auto_suite_cases struct suite_cases cases = {.pairs = true};
     struct loading l = {.cases = &cases, .bad = bad, .ctx = ctx};
-    const char *at = packed;
+    size_t at = 0;
     int r = 0;
 
-    while (at < packed + len && r == 0) {
-        size_t left = (size_t)(packed + len - at);
-        const char *end = memchr(at, '\n', left);
-        const char *blank = end != NULL ? memrchr(at, ' ', (size_t)(end - at)) : NULL;
-        auto_free char *path = blank != NULL ? strndup(at, (size_t)(blank - at)) : NULL;
-        auto_free char *count =
-            blank != NULL ? strndup(blank + 1, (size_t)(end - blank - 1)) : NULL;
+    while (at < len && r == 0) {
+        auto_free char *path = NULL;
         uint64_t bytes = 0;
+        size_t line = take_line(packed + at, len - at, &path, &bytes);
 
-        if (path == NULL || count == NULL || num_parse_u64(count, &bytes) < 0 ||
-            bytes > left - (size_t)(end + 1 - at)) {
-            return err_set(err, ERR_HOST, EBADMSG, "the packed suite is damaged at byte %zu",
-                           (size_t)(at - packed));
+        if (line == 0 || bytes > len - at - line) {
+            return err_set(err, ERR_HOST, EBADMSG, "the packed suite is damaged at byte %zu", at);
         }
-        r = take_file(&l, path, end + 1, bytes, err);
-        at = end + 1 + bytes;
+        r = take_file(&l, path, packed + at + line, bytes, err);
+        at += line + bytes;
     }
     return r < 0 ? r : finish(&l, ret, err);
 }
