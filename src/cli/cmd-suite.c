@@ -1,0 +1,427 @@
+#include "cli/cmd-suite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/str.h"
+
+#include "airlock/verdict.h"
+#include "cli/opt.h"
+#include "cli/suite-limits.h"
+#include "cli/suite-report.h"
+#include "cli/suite-run.h"
+#include "image/build.h"
+#include "image/store.h"
+#include "sup/engine.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+static const char about[] =
+    "Runs hostile programs, each with the end it must come to, through airlock itself, and says\n"
+    "which of them did not end so. They are in this binary; --cases takes a folder of your own.\n"
+    "docs/suite.md describes the first line of a program, which says what must happen.";
+
+static const char epilog[] =
+    "Limits in the programs are written for native speed; on engine tcg wall and CPU are\n"
+    "multiplied by 5, except where reaching them is the point.\n"
+    "\n"
+    "Exit codes: 0 all hold, 1 a case does not, 2 wrong command line or case, 7 the suite itself\n"
+    "could not go on, 9 interrupted.\n"
+    "\n"
+    "Examples:\n"
+    "  airlock suite\n"
+    "  airlock suite --quick --html report.html\n"
+    "  airlock suite --filter '^memory/' --language python -j 1\n"
+    "  airlock suite --cases my-programs --json > report.json";
+
+struct suite_options {
+    bool list, quick, json;
+    const char *filter, *language, *engine, *state, *cases, *html, *jobs;
+};
+
+static int take_language(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    static const char *const names[] = {"python", "javascript", NULL};
+
+    struct suite_options *o = config;
+    size_t i = 0;
+    int r = opt_choice(opt, value, names, &i, err);
+
+    o->language = r == 0 ? names[i] : NULL;
+    return r;
+}
+
+static int take_engine(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    static const char *const names[] = {"auto", "kvm", "tcg", NULL};
+
+    struct suite_options *o = config;
+    size_t i = 0;
+    int r = opt_choice(opt, value, names, &i, err);
+
+    o->engine = r == 0 ? names[i] : NULL;
+    return r;
+}
+
+static const struct opt options_table[] = {
+    OPT_VALUE("jobs", "N", struct suite_options, jobs,
+              "machines at once; also -j N (default: the number of CPUs)"),
+    OPT_VALUE("filter", "RE", struct suite_options, filter,
+              "only programs whose FAMILY/KIND.py matches this extended regular expression"),
+    {.name = "language",
+     .arg = "python|javascript",
+     .take = take_language,
+     .help = "only programs in this language"},
+    OPT_FLAG("quick", struct suite_options, quick, "only the quick subset"),
+    OPT_FLAG("list", struct suite_options, list,
+             "name the programs and what they expect; run none"),
+    OPT_VALUE("cases", "DIR", struct suite_options, cases,
+              "take the programs of this folder instead"),
+    OPT_FLAG("json", struct suite_options, json,
+             "print one JSON object on stdout; the table goes to stderr"),
+    OPT_VALUE("html", "FILE", struct suite_options, html, "write the report as one HTML page"),
+    {.name = "engine",
+     .arg = "auto|kvm|tcg",
+     .take = take_engine,
+     .help = "what runs the machines (default: auto)"},
+    OPT_VALUE("state", "DIR", struct suite_options, state,
+              "where images and the guest kernel are kept"),
+};
+
+static const struct opt_cmd suite_cmd = {
+    .name = "airlock suite",
+    .usage = "[options]",
+    .about = about,
+    .epilog = epilog,
+    .opts = options_table,
+    .n_opts = ARRAY_LEN(options_table),
+};
+
+struct suite {
+    const struct suite_options *options;
+    struct suite_cases cases;
+    struct suite_setup setup;
+    struct suite_facts facts;
+    FILE *table;
+    size_t done, all;
+};
+
+static void suite_fini(struct suite *s)
+{
+    suite_cases_fini(&s->cases);
+    suite_setup_fini(&s->setup);
+}
+
+static void say(const char *text)
+{
+    auto_buf struct buf line = BUF_INIT(16 * KIB);
+
+    if (str_escape(&line, text, strlen(text), false) == 0 && line.len > 0) {
+        (void)fprintf(stderr, "airlock suite: %s\n", (const char *)line.data);
+    }
+}
+
+static void on_bad(void *ctx, const struct err *err)
+{
+    (void)ctx;
+    say(err->msg);
+}
+
+static void on_end(void *ctx, const struct suite_case *c)
+{
+    struct suite *s = ctx;
+    auto_buf struct buf line = BUF_INIT(16 * KIB);
+
+    s->done++;
+    if (suite_line(c, s->done, s->all, &line) == 0) {
+        (void)fwrite(line.data, 1, line.len, s->table);
+        (void)fflush(s->table);
+    }
+}
+
+static int parse_jobs(const struct suite_options *o, unsigned int *ret, struct err *err)
+{
+    uint64_t v = 0;
+    cpu_set_t cpus;
+
+    if (o->jobs == NULL) {
+        int n = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+
+        *ret = n > (int)SUITE_JOBS_MAX ? SUITE_JOBS_MAX : (unsigned int)n;
+        return 0;
+    }
+    if (num_parse_u64(o->jobs, &v) < 0 || v == 0 || v > SUITE_JOBS_MAX) {
+        return err_usage(err, "--jobs '%.32s': give a number from 1 to %u", o->jobs,
+                         SUITE_JOBS_MAX);
+    }
+    *ret = (unsigned int)v;
+    return 0;
+}
+
+/* What the limits are scaled for. The jobs choose by the same rule. */
+static int find_engine(struct suite *s, struct err *err)
+{
+    const char *wanted = s->options->engine;
+    const struct engine *engine = NULL;
+    enum spec_engine which = SPEC_ENGINE_AUTO;
+    int r = 0;
+
+    if (wanted != NULL && strcmp(wanted, "auto") != 0) {
+        which = strcmp(wanted, "kvm") == 0 ? SPEC_ENGINE_KVM : SPEC_ENGINE_TCG;
+    }
+    r = engine_select(which, SPEC_ISOLATION_EMULATED, &engine, err);
+    if (r < 0) {
+        return r;
+    }
+    s->facts.engine = engine->name;
+    s->facts.isolation = engine->isolation;
+    s->facts.emulated = strcmp(engine->isolation, "emulated") == 0;
+    s->setup.emulated = s->facts.emulated;
+    s->setup.engine = engine->name;
+    s->setup.state = s->options->state;
+    return 0;
+}
+
+static int load(struct suite *s, struct err *err)
+{
+    const struct suite_options *o = s->options;
+    bool python = o->language == NULL || strcmp(o->language, "python") == 0;
+    bool javascript = o->language == NULL || strcmp(o->language, "javascript") == 0;
+    struct suite_choice choice = {
+        .filter = o->filter, .quick = o->quick, .python = python, .javascript = javascript};
+    int r = suite_load(o->cases, on_bad, NULL, &s->cases, err);
+
+    if (r == 0) {
+        r = suite_select(&s->cases, &choice, err);
+    }
+    if (r == 0) {
+        s->all = suite_count(&s->cases).selected;
+    }
+    if (r == 0 && s->all == 0) {
+        r = err_usage(err, "no case is left after --filter, --language and --quick; see --list");
+    }
+    return r;
+}
+
+static int list(const struct suite *s)
+{
+    int failed = 0;
+
+    for (size_t i = 0; i < s->cases.n; i++) {
+        const struct suite_case *c = &s->cases.list[i];
+        auto_buf struct buf line = BUF_INIT(16 * KIB);
+        char expected[240];
+        const char *fault = suite_pair_fault(&s->cases, c);
+
+        if (!c->selected) {
+            continue;
+        }
+        (void)suite_expectation(c, expected, sizeof(expected));
+        if (str_escape(&line, c->path, strlen(c->path), false) == 0) {
+            (void)printf("%-48s %-28s%s%s\n", (const char *)line.data, expected,
+                         json_is_true(json_object_get(c->head, "quick")) ? " quick" : "",
+                         json_object_get(c->head, "only") != NULL ? " only" : "");
+        }
+        if (fault != NULL) {
+            (void)fprintf(stderr, "airlock suite: %s: %s\n", (const char *)line.data, fault);
+            failed = 1;
+        }
+    }
+    return failed;
+}
+
+/* A kind without its twin fails before anything is run. */
+static int fail_unpaired(struct suite *s, struct err *err)
+{
+    for (size_t i = 0; i < s->cases.n; i++) {
+        struct suite_case *c = &s->cases.list[i];
+        const char *fault = c->selected ? suite_pair_fault(&s->cases, c) : NULL;
+        int r = fault != NULL ? suite_settle(c, SUITE_FAILED, fault, err) : 0;
+
+        if (r < 0) {
+            return r;
+        }
+        if (fault != NULL) {
+            on_end(s, c);
+        }
+    }
+    return 0;
+}
+
+static void on_step(void *ctx, const char *text)
+{
+    (void)ctx;
+    say(text);
+}
+
+/* Built now, if they are missing, so that no case waits for it. */
+static int ensure_images(const struct suite *s, struct err *err)
+{
+    auto_store struct store store = STORE_INIT;
+    struct build_progress progress = {.step = on_step};
+    bool wanted[2] = {false, false};
+    int r = store_open(s->options->state, &store, err);
+
+    for (size_t i = 0; i < s->cases.n; i++) {
+        const struct suite_case *c = &s->cases.list[i];
+
+        wanted[c->language == SPEC_JAVASCRIPT] |= c->selected;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(wanted) && r == 0; i++) {
+        r = wanted[i] ? build_ensure(&store, i == 0 ? "python" : "javascript", &progress, err) : 0;
+    }
+    return r;
+}
+
+static int run(struct suite *s, struct err *err)
+{
+    struct suite_run run = {
+        .cases = &s->cases, .setup = &s->setup, .jobs = s->facts.jobs, .on_end = on_end, .ctx = s};
+    uint64_t start = clock_mono_ns();
+    int r = suite_setup_init(&s->setup, err);
+
+    s->facts.started = time(NULL);
+    if (s->facts.emulated) {
+        (void)fprintf(s->table,
+                      "engine %s: wall and CPU limits x %u; a clock that shall be reached + %llu s "
+                      "(Python), + %llu s (JavaScript)\n",
+                      s->facts.engine, SUITE_FACTOR_EMULATED, SUITE_START_PYTHON_NS / NS_PER_S,
+                      SUITE_START_JAVASCRIPT_NS / NS_PER_S);
+    }
+    if (r == 0) {
+        r = fail_unpaired(s, err);
+    }
+    if (r == 0) {
+        r = suite_skip_needy(&run, err);
+    }
+    if (r == 0) {
+        r = suite_run(&run, err);
+    }
+    s->facts.ns = clock_mono_ns() - start;
+    s->facts.interrupted = r < 0;
+    return r;
+}
+
+static int write_page(const char *path, const json_t *report, struct err *err)
+{
+    auto_buf struct buf page = BUF_INIT(SUITE_REPORT_MAX);
+    auto_fd int fd = -1;
+    int r = 0;
+
+    if (suite_html(report, &page) < 0) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory for the page");
+    }
+    r = fd_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0644, &fd, err);
+    if (r == 0) {
+        r = fd_write_full(fd, page.data, page.len, err);
+    }
+    return r < 0 ? err_wrap(err, "--html") : 0;
+}
+
+static int tell(struct suite *s, struct err *err)
+{
+    auto_buf struct buf summary = BUF_INIT(MIB);
+    auto_buf struct buf text = BUF_INIT(SUITE_REPORT_MAX);
+    json_t *report = suite_report(&s->cases, &s->facts);
+    int r = report != NULL && suite_summary(&s->cases, &s->facts, &summary) == 0
+                ? 0
+                : err_set(err, ERR_HOST, ENOMEM, "out of memory for the report");
+
+    if (r == 0) {
+        (void)fwrite(summary.data, 1, summary.len, s->table);
+        (void)fflush(s->table);
+    }
+    if (r == 0 && s->options->html != NULL) {
+        r = write_page(s->options->html, report, err);
+    }
+    if (r == 0 && s->options->json) {
+        r = suite_json(report, &text) < 0
+                ? err_set(err, ERR_HOST, ENOMEM, "out of memory for the report")
+                : fd_write_full(STDOUT_FILENO, text.data, text.len, err);
+    }
+    if (r == 0 && ferror(s->table) != 0) {
+        r = err_set(err, ERR_HOST, EIO, "the table could not be written");
+    }
+    json_decref(report);
+    return r;
+}
+
+static int exit_code_of(int r, const struct err *err)
+{
+    say(err->msg);
+    if (r == -EINTR) {
+        return AIRLOCK_CANCELED;
+    }
+    return err->class == ERR_USAGE ? OPT_EXIT_USAGE : AIRLOCK_SANDBOX_FAILURE;
+}
+
+/* "-j N" and "-jN", as make has it: the table of options knows only long names. */
+static void widen_jobs(int argc, char **argv)
+{
+    static char name[] = "--jobs";
+    static char joined[40];
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-j") == 0) {
+            argv[i] = name;
+        } else if (strncmp(argv[i], "-j", 2) == 0) {
+            (void)snprintf(joined, sizeof(joined), "--jobs=%.30s", argv[i] + 2);
+            argv[i] = joined;
+        }
+    }
+}
+
+int cmd_suite(int argc, char **argv)
+{
+    struct suite_options options = {0};
+    __attribute__((cleanup(suite_fini))) struct suite s = {
+        .options = &options, .cases = SUITE_CASES_INIT, .setup = SUITE_SETUP_INIT};
+    struct opt_rest rest = {0};
+    struct err err = ERR_INIT;
+    struct err late = ERR_INIT;
+    struct suite_count n = {0};
+    int exit_code = 0;
+    int r = 0;
+
+    widen_jobs(argc, argv);
+    if (!opt_start(&suite_cmd, argc, argv, &options, &rest, &exit_code)) {
+        return exit_code;
+    }
+    if (rest.n > 0) {
+        return opt_mistake(&suite_cmd, "unexpected argument '%.64s'", rest.operands[0]);
+    }
+    s.table = options.json ? stderr : stdout;
+    s.facts = (struct suite_facts){
+        .cases = options.cases, .filter = options.filter, .quick = options.quick};
+    r = parse_jobs(&options, &s.facts.jobs, &err);
+    if (r == 0) {
+        r = load(&s, &err);
+    }
+    if (r == 0 && options.list) {
+        return list(&s);
+    }
+    if (r == 0) {
+        r = find_engine(&s, &err);
+    }
+    if (r == 0) {
+        r = ensure_images(&s, &err);
+    }
+    if (r < 0) {
+        return exit_code_of(r, &err);
+    }
+    r = run(&s, &err);
+    if (tell(&s, &late) < 0) {
+        return exit_code_of(-late.errnum, &late);
+    }
+    if (r < 0) {
+        return exit_code_of(r, &err);
+    }
+    n = suite_count(&s.cases);
+    return n.failed == 0 && n.waiting == 0 && n.passed > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
