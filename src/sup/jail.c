@@ -31,6 +31,9 @@
  *     the listener, so that every later one fails (ENOSYS), whatever its arguments.
  * 12. exec: the socket closes.  The caller has seen the question and then the end of file: it runs.
  *
+ * With an entry instead of a program, steps 11 and 12 are: the filter, a last word to the caller, and
+ * the call; a descriptor for questions is not kept.
+ *
  * A step that fails is reported through the socket with its errno; the caller kills and reaps what
  * is left and returns the error.  A child that ends without a report is an error as well.
  */
@@ -96,7 +99,7 @@ const char *jail_step_text(enum jail_step step)
 
 static int check_spec(const struct jail_spec *spec, bool rootless, struct err *err)
 {
-    bool has_program = false;
+    bool has_program = spec->entry != NULL;
 
     if (!rootless && (spec->uid == 0 || spec->gid == 0)) {
         return err_usage(err, "a jail needs a uid and a gid other than 0");
@@ -344,6 +347,9 @@ static int follow(const struct jail_spec *spec, uint64_t skip, bool rootless, in
             return asked ? 0
                          : err_set(err, ERR_HOST, ECHILD, "it ended before it could report why");
         }
+        if (report.errnum == 0 && report.step == JAIL_STEP_SECCOMP && spec->entry != NULL) {
+            return 0; /* there is no exec to wait for */
+        }
         if (report.errnum != 0 || report.step != JAIL_STEP_SECCOMP || listener < 0 || asked) {
             return explain_report(spec, &report, rootless, err);
         }
@@ -369,7 +375,7 @@ int jail_spawn_steps(const struct jail_spec *spec, uint64_t skip, struct proc *r
     if (r < 0) {
         return r;
     }
-    sources = calloc(spec->n_binds, sizeof(*sources));
+    sources = calloc(spec->n_binds + 1, sizeof(*sources));
     if (sources == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }

@@ -25,6 +25,11 @@ static void make_machine_id(struct run *run)
     }
 }
 
+static bool has_archive(const struct spec *spec)
+{
+    return spec->archive_path != NULL || spec->archive_data != NULL;
+}
+
 /* A place among the host's machines, or capacity_rejected. */
 static void take_slot(struct run *run)
 {
@@ -42,7 +47,8 @@ static void take_slot(struct run *run)
     }
     /* Scratch, inputs, stdin and the output stream are all files below the state directory. */
     need.disk_bytes = l->disk_bytes + l->output_bytes + l->input_bytes +
-                      (spool_needed(run->spec) ? l->stdin_bytes : 0);
+                      (spool_needed(run->spec) ? l->stdin_bytes : 0) +
+                      (has_archive(run->spec) ? l->input_bytes + run->spec->archive_len : 0);
     if (hold_take(run->hold, run->store, &need, &err) < 0 ||
         reaper_start(run->hold, run->spec->out_dir, run->result.machine_id, &run->reaper, &err) <
             0) {
@@ -87,6 +93,39 @@ void run_admit(struct run *run)
     run->result.root = run->boot.root;
 }
 
+/* The archive into entries and a file of their data (owned); then all inputs into the image. */
+static int stage_inputs(struct run *run, struct err *err)
+{
+    const struct unpack_budget budget = stage_archive_budget(run->spec);
+    auto_unpacked struct unpacked entries = {0};
+    auto_fd int archive = -1;
+    auto_fd int data = -1;
+    struct stat st = {0};
+    int r = 0;
+
+    if (!has_archive(run->spec)) {
+        return stage_build(run->spec, NULL, run->store->tmpfd, &run->stage, err);
+    }
+    r = stage_open_archive(run->spec, run->store->tmpfd, &archive, &st, err);
+    if (r < 0) {
+        return r;
+    }
+    r = inspect_unpack(&(struct unpack_job){.archive_fd = archive,
+                                            .archive_bytes = (uint64_t)st.st_size,
+                                            .budget = &budget,
+                                            .tmp_dirfd = run->store->tmpfd,
+                                            .uid = run->hold->slot.uid},
+                       &entries, &data, err);
+    if (r == 0) {
+        r = stage_archive_unchanged(run->spec, archive, &st, err);
+    }
+    if (r < 0) {
+        return err_wrap(err, "archive '%s'", stage_archive_text(run->spec).s);
+    }
+    return stage_build(run->spec, &(struct stage_archive){.entries = &entries, .data_fd = data},
+                       run->store->tmpfd, &run->stage, err);
+}
+
 void run_stage(struct run *run)
 {
     struct err err = ERR_INIT;
@@ -104,7 +143,7 @@ void run_stage(struct run *run)
     if (run->over) {
         return;
     }
-    if (stage_build(run->spec, run->store->tmpfd, &run->stage, &err) < 0) {
+    if (stage_inputs(run, &err) < 0) {
         run_decide_by_err(run, &err, "inputs");
         return;
     }

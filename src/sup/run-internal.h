@@ -8,13 +8,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#include "job/outputs.h"
 #include "job/result.h"
 #include "job/stage.h"
 #include "sup/client.h"
 #include "sup/engine.h"
 #include "sup/hold.h"
 #include "sup/host.h"
+#include "sup/inspector.h"
 #include "sup/reaper.h"
 #include "sup/session.h"
 #include "sup/spool.h"
@@ -43,7 +43,7 @@ struct run {
     bool machine_made;
     struct session session;
     struct buf captured[2];
-    struct outputs outputs;
+    struct inspection inspection;
     char console[CONSOLE_KEEP + 1]; /* last bytes of the guest's console and the monitor */
     size_t console_len;
     char monitor_version[128];

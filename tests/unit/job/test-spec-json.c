@@ -88,7 +88,7 @@ static void what_is_not_in_the_contract_is_refused_by_its_path(void **state)
         {"{" PY ",\"code\":\"\"}", "twice"},
         {"{" PY ",\"net\":true}", "'net': unknown key"},
         {"{" PY ",\"root\":false}", "'root': not supported yet"},
-        {"{" PY ",\"contract\":\"files\"}", "'contract': not supported yet"},
+        {"{" PY ",\"contract\":\"file\"}", "contract: 'file' is not known"},
         {"{" PY ",\"code_base64\":\"\"}", "exclude each other"},
         {"{" PY ",\"command\":[\"x\"]}", "exclude each other"},
         {"{" PY ",\"args\":\"x\"}", "args: must be an array of strings, but is a string"},
