@@ -33,7 +33,9 @@ static inline void tar_header(struct buf *b, char kind, const char *name, uint64
     memcpy(h + 100, "0000644", 8);
     memcpy(h + 108, "0000000", 8);
     memcpy(h + 116, "0000000", 8);
-    (void)snprintf((char *)h + 124, 12, "%011llo", (unsigned long long)size);
+    for (size_t i = 0; i < 11; i++) { /* octal */
+        h[134 - i] = (uint8_t)('0' + (size >> (3 * i) & 7));
+    }
     memcpy(h + 136, "00000000000", 12);
     h[156] = (uint8_t)kind;
     if (kind == '1' || kind == '2') {
