@@ -307,8 +307,8 @@ static int compare_keys(const void *a, const void *b, void *arena)
 static int close_level(struct json *j)
 {
     const struct level *level = &j->levels[j->depth - 1];
-    struct key *keys = j->keys + (j->n_keys > level->first_key ? level->first_key : 0);
     size_t n = j->n_keys - level->first_key;
+    struct key *keys = n > 0 ? j->keys + level->first_key : NULL;
 
     if (n > 1) {
         qsort_r(keys, n, sizeof(*keys), compare_keys, j->arena.data);

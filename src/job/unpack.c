@@ -361,7 +361,7 @@ static const char *type_fault(struct archive_entry *entry)
 
 static int write_data(struct unpacking *u, const uint8_t *data, size_t len, struct err *err)
 {
-    int r = u->data_fd < 0 ? 0 : fd_write_full(u->data_fd, data, len, err);
+    int r = u->data_fd < 0 || len == 0 ? 0 : fd_write_full(u->data_fd, data, len, err);
 
     u->written += len;
     if (r == -ENOSPC || r == -EDQUOT) {

@@ -23,7 +23,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import harness  # noqa: E402
 
-MODULES = ["verdicts", "streams", "limits", "isolation", "outputs", "badinput", "host", "broken"]
+MODULES = ["verdicts", "streams", "limits", "isolation", "outputs", "archive", "contract", "badinput",
+           "host", "broken"]
 
 
 def can_mount():
