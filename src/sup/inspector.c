@@ -141,11 +141,11 @@ static int unpack_work(void *ctx, struct buf *answer, struct err *err)
     return r < 0 ? r : unpacked_encode(&u, answer, err);
 }
 
-/* A helper that the archive brought down: nothing of it can be had, and not by trying again. */
+/* A helper that the archive brought to its limits: trying again would end the same. */
 static int explain(struct err *err)
 {
-    if (err->class == ERR_HOST &&
-        (err->errnum == ECHILD || err->errnum == ETIMEDOUT || err->errnum == EPROTO)) {
+    if (err->class == ERR_HOST && (err->errnum == ECHILD || err->errnum == ETIMEDOUT ||
+                                   err->errnum == EPROTO || err->errnum == ENOMEM)) {
         err->class = ERR_USAGE;
     }
     return -err->errnum;

@@ -21,10 +21,11 @@ static bool jansson_takes(const uint8_t *data, size_t size, bool *ret_knows)
                               &error);
     bool takes = json != NULL;
 
-    /* Its own limits are no rules of ours. */
-    *ret_knows = takes || (json_error_code(&error) != json_error_numeric_overflow &&
-                           json_error_code(&error) != json_error_null_byte_in_key &&
-                           json_error_code(&error) != json_error_stack_overflow);
+    /* Its own limits are no rules of ours; and a NUL behind the document is its end to jansson. */
+    *ret_knows = memchr(data, '\0', size) == NULL &&
+                 (takes || (json_error_code(&error) != json_error_numeric_overflow &&
+                            json_error_code(&error) != json_error_null_byte_in_key &&
+                            json_error_code(&error) != json_error_stack_overflow));
     json_decref(json);
     return takes;
 }
