@@ -77,7 +77,8 @@ static bool at_end(const struct json *j)
 
 static void skip_blanks(struct json *j)
 {
-    while (!at_end(j) && memchr(" \t\r\n", j->s[j->at], 4) != NULL) {
+    while (!at_end(j) && (j->s[j->at] == ' ' || j->s[j->at] == '\t' || j->s[j->at] == '\r' ||
+                          j->s[j->at] == '\n')) {
         j->at++;
     }
 }

@@ -415,7 +415,7 @@ static int take_entry(struct unpacking *u, struct archive_entry *entry, struct e
     const char *path = archive_entry_pathname(entry);
     const uint8_t *name = (const uint8_t *)path;
     bool is_dir = archive_entry_filetype(entry) == AE_IFDIR;
-    size_t len = path == NULL ? 0 : strlen(path);
+    size_t len = 0;
     const char *fault = type_fault(entry);
     struct unpacked_entry *e = NULL;
     uint64_t *n = is_dir ? &u->list.n_dirs : &u->list.n_files;
@@ -423,17 +423,19 @@ static int take_entry(struct unpacking *u, struct archive_entry *entry, struct e
     uint64_t bytes = 0;
     int r = 0;
 
-    if (path != NULL) {
-        strip_name(&name, &len, is_dir);
+    if (path == NULL) {
+        return err_usage(err, "the name of an entry cannot be read");
     }
-    if (fault == NULL && is_dir && path != NULL && (len == 0 || (len == 1 && name[0] == '.'))) {
+    len = strlen(path);
+    strip_name(&name, &len, is_dir);
+    if (fault == NULL && is_dir && (len == 0 || (len == 1 && name[0] == '.'))) {
         return 0; /* "./": the directory that all lie in */
     }
     if (fault == NULL) {
         fault = name_fault(name, len, u->budget->depth);
     }
     if (fault != NULL) {
-        return err_usage(err, "entry '%s' %s", path == NULL ? "" : text_of_str(path).s, fault);
+        return err_usage(err, "entry '%s' %s", text_of_str(path).s, fault);
     }
     if (*n >= u->budget->entries) {
         return err_usage(err, "entry '%s' is one too many: there may be %" PRIu64 " %s",
@@ -554,14 +556,14 @@ static int check_zip(struct unpacking *u, struct err *err)
 static int find_kind(struct unpacking *u, struct err *err)
 {
     static const struct {
-        uint8_t magic[4];
         size_t len;
         enum kind kind;
+        uint8_t magic[4];
     } kinds[] = {
-        {{0x1f, 0x8b}, 2, KIND_GZIP},
-        {{0x28, 0xb5, 0x2f, 0xfd}, 4, KIND_ZSTD},
-        {{'P', 'K', 3, 4}, 4, KIND_ZIP},
-        {{'P', 'K', 5, 6}, 4, KIND_ZIP},
+        {2, KIND_GZIP, {0x1f, 0x8b}},
+        {4, KIND_ZSTD, {0x28, 0xb5, 0x2f, 0xfd}},
+        {4, KIND_ZIP, {'P', 'K', 3, 4}},
+        {4, KIND_ZIP, {'P', 'K', 5, 6}},
     };
 
     uint8_t head[4] = {0};
