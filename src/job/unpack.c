@@ -198,7 +198,7 @@ static ssize_t next_bytes(struct unpacking *u, const void **ret)
     u->stream_bytes += n;
     if (u->stream_bytes > u->stream_max) {
         return err_usage(&u->fault,
-                         "it becomes more than %" PRIu64 " bytes: over --in-bytes, or more than "
+                         "it becomes more than %" PRIu64 " bytes: more than may come out, or "
                          "%u times its size",
                          u->stream_max, UNPACK_RATIO);
     }

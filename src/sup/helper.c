@@ -58,6 +58,9 @@ static const struct seccomp_rule rules[] = {
     {.nr = SCMP_SYS(mprotect), .action = SECCOMP_DO_ALLOW, .n = 1, .cmp = {NO_EXEC}},
     /* the end */
     ALLOW(exit_group),
+#if SANITIZED
+    ALLOW(sigaltstack), /* the sanitizer asks before each call that does not return */
+#endif
 };
 
 /* In the helper, behind the filter. */

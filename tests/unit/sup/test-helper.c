@@ -240,6 +240,7 @@ static int spin(void *ctx, struct buf *answer, struct err *err)
     return 0;
 }
 
+#ifndef __SANITIZE_ADDRESS__ /* its shadow takes terabytes: there is no memory limit then */
 static int hoard(void *ctx, struct buf *answer, struct err *err)
 {
     (void)ctx;
@@ -254,12 +255,14 @@ static int hoard(void *ctx, struct buf *answer, struct err *err)
     }
     return 0;
 }
+#endif
 
 static int crash(void *ctx, struct buf *answer, struct err *err)
 {
+    (void)ctx;
     (void)answer;
     (void)err;
-    return *(volatile int *)ctx;
+    __builtin_trap();
 }
 
 static int flood(void *ctx, struct buf *answer, struct err *err)
