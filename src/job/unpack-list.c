@@ -177,8 +177,9 @@ int unpack_settle(struct unpack_list *list, const struct unpack_budget *budget,
         total += e[i].bytes;
         kept++;
     }
+    *ret = (struct unpacked){.entries = e, .n = kept, .total_bytes = total};
+    list->entries = NULL; /* they are *ret's now */
     list->n = 0;
-    *ret = (struct unpacked){.entries = STEAL_PTR(&list->entries), .n = kept, .total_bytes = total};
     if (dirs > budget->entries) {
         unpacked_fini(ret);
         return err_usage(err, "the archive has more than %llu directories",
