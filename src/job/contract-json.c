@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/sort.h"
 #include "base/str.h"
 
 #include "job/contract-internal.h"
@@ -312,7 +313,7 @@ static int close_level(struct json *j)
     struct key *keys = n > 0 ? j->keys + level->first_key : NULL;
 
     if (n > 1) {
-        qsort_r(keys, n, sizeof(*keys), compare_keys, j->arena.data);
+        sort_array(keys, n, sizeof(*keys), compare_keys, j->arena.data);
     }
     for (size_t i = 1; i < n; i++) {
         if (compare_keys(&keys[i - 1], &keys[i], j->arena.data) == 0) {

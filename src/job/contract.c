@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/str.h"
 
 #include "job/contract-internal.h"
@@ -203,11 +204,12 @@ static int fail_item(struct check *k, const struct output_item *item, const char
     return contract_fail(&k->file, rule, "%s", text);
 }
 
-static int compare_folded(const void *a, const void *b)
+static int compare_folded(const void *a, const void *b, void *ctx)
 {
     const struct output_item *x = *(const struct output_item *const *)a;
     const struct output_item *y = *(const struct output_item *const *)b;
 
+    (void)ctx;
     return strcasecmp((const char *)x->name, (const char *)y->name);
 }
 
@@ -227,9 +229,9 @@ static int check_case(struct check *k)
     for (size_t i = 0; i < o->n_items; i++) {
         sorted[i] = &o->items[i];
     }
-    qsort(sorted, o->n_items, sizeof(struct output_item *), compare_folded);
+    sort_array(sorted, o->n_items, sizeof(struct output_item *), compare_folded, NULL);
     for (size_t i = 1; i < o->n_items; i++) {
-        if (compare_folded(&sorted[i - 1], &sorted[i]) == 0) {
+        if (compare_folded(&sorted[i - 1], &sorted[i], NULL) == 0) {
             return fail_item(k, sorted[i], RULE_NAME,
                              "another output has the same name but for upper and lower case");
         }

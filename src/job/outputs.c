@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 #include "job/outputs-internal.h"
 #include "job/text.h"
 #include "proto/outar.h"
@@ -267,12 +269,13 @@ static int compare_names(const uint8_t *a, size_t a_len, const uint8_t *b, size_
 }
 
 /* By name, then by place in the stream: entries are compared by address within one array. */
-static int by_name(const void *a, const void *b)
+static int by_name(const void *a, const void *b, void *ctx)
 {
     const struct entry *x = *(struct entry *const *)a;
     const struct entry *y = *(struct entry *const *)b;
     int c = compare_names(x->item.name, x->item.name_len, y->item.name, y->item.name_len);
 
+    (void)ctx;
     if (c != 0) {
         return c;
     }
@@ -330,7 +333,7 @@ static int mark_drops(struct parse *p, struct err *err)
     for (size_t i = 0; i < p->n; i++) {
         sorted[i] = &p->entries[i];
     }
-    qsort(sorted, p->n, sizeof(struct entry *), by_name);
+    sort_array(sorted, p->n, sizeof(struct entry *), by_name, NULL);
     for (size_t i = 0; i < p->n; i++) {
         struct entry *e = sorted[i];
 

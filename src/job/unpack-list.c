@@ -1,6 +1,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 #include "job/unpack-internal.h"
 #include "proto/outar.h"
 #include "proto/wire.h"
@@ -122,12 +124,13 @@ static bool is_implied(const struct unpacked_entry *e)
 }
 
 /* By name; of one name, what was given first. */
-static int by_name(const void *a, const void *b)
+static int by_name(const void *a, const void *b, void *ctx)
 {
     const struct unpacked_entry *x = a;
     const struct unpacked_entry *y = b;
     int c = strcmp((const char *)x->name, (const char *)y->name);
 
+    (void)ctx;
     return c != 0 ? c : (int)is_implied(x) - (int)is_implied(y);
 }
 
@@ -157,7 +160,7 @@ int unpack_settle(struct unpack_list *list, const struct unpack_budget *budget,
         return r;
     }
     e = list->entries;
-    qsort(e, list->n, sizeof(*e), by_name);
+    sort_array(e, list->n, sizeof(*e), by_name, NULL);
     for (size_t i = 1; i < list->n; i++) {
         if (strcmp((const char *)e[i - 1].name, (const char *)e[i].name) == 0) {
             r = check_pair(&e[i - 1], &e[i], err);

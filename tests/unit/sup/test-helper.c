@@ -533,7 +533,77 @@ static void archives_are_unpacked_in_it(void **state)
     assert_has(err, "'l' is a symbolic link");
 }
 
-TEST_MAIN(T(work_reads_and_its_answer_or_error_comes_back),
+/* A stream of a thousand files under a contract, the first of them with the text given. */
+static void inspect_many(struct contract *c, const char *text, size_t n)
+{
+    auto_buf struct buf b = BUF_INIT(2 * MIB);
+    auto_inspection struct inspection in = {0};
+    auto_fd int stream = -1;
+    struct err err = ERR_INIT;
+    struct spec spec;
+
+    for (size_t i = 0; i < n; i++) {
+        char name[32];
+
+        (void)snprintf(name, sizeof(name), "%zu", i * 7919 % 1000);
+        stream_put(&b, OUTAR_FILE, name, i == 0 ? text : "");
+    }
+    stream_end(&b);
+    stream = stream_fd(&b);
+    spec_init(&spec);
+    spec.limits.output_files = 1000;
+    assert_ok(inspect_outputs(&(struct inspect_job){.stream_fd = stream,
+                                                    .stream_bytes = b.len,
+                                                    .limits = &spec.limits,
+                                                    .contract = c,
+                                                    .uid = HELPER_ID},
+                              &in, &err),
+              &err);
+    assert_int_equal(in.outputs.n_items, n);
+    assert_null(in.rule);
+}
+
+/* The C library makes other calls for much data than for little: none that the filter ends. */
+static void a_thousand_of_everything_pass_the_filter(void **state)
+{
+    static const struct unpack_budget budget = {.bytes = 65536, .entries = 1024, .depth = 4};
+    auto_buf struct buf tar = BUF_INIT(2 * MIB);
+    auto_buf struct buf json = BUF_INIT(MIB);
+    auto_unpacked struct unpacked u = {0};
+    auto_fd int archive = -1;
+    auto_fd int data = -1;
+    auto_fd int tmp = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct contract files = {.kind = CONTRACT_FILES};
+    char *name = (char[]){"0"};
+    struct contract one = {.kind = CONTRACT_JSON, .names = &name, .n_names = 1};
+    struct err err = ERR_INIT;
+
+    (void)state;
+    need_root();
+    for (unsigned i = 0; i < 1000; i++) {
+        char path[32];
+
+        (void)snprintf(path, sizeof(path), "d%u/%u", i * 7919 % 1000, i);
+        tar_file(&tar, path, "x");
+        assert_int_equal(buf_printf(&json, "%c\"%u\":0", i == 0 ? '{' : ',', i * 7919 % 1009), 0);
+    }
+    assert_int_equal(buf_put(&json, "}", 1), 0);
+    tar_end(&tar);
+    archive = archive_fd(&tar);
+    assert_ok(inspect_unpack(&(struct unpack_job){.archive_fd = archive,
+                                                  .archive_bytes = tar.len,
+                                                  .budget = &budget,
+                                                  .tmp_dirfd = tmp,
+                                                  .uid = HELPER_ID},
+                             &u, &data, &err),
+              &err);
+    assert_int_equal(u.n, 2000);
+    inspect_many(&files, "", 1000);
+    inspect_many(&one, (const char *)json.data, 1);
+}
+
+TEST_MAIN(T(a_thousand_of_everything_pass_the_filter),
+          T(work_reads_and_its_answer_or_error_comes_back),
           T(what_a_taken_over_parser_would_do_ends_it),
           T(time_memory_crashes_and_answers_are_bounded), T(its_posture_is_what_it_says),
           T(outputs_are_inspected_in_it_contract_and_all), T(archives_are_unpacked_in_it))
