@@ -65,6 +65,26 @@ static int take_in(void *config, const struct opt *opt, char *value, struct err 
     return spec_add_input(&o->spec, value, &fault) < 0 ? keep_fault(o, &fault) : 0;
 }
 
+static int take_in_archive(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    struct run_options *o = config;
+    struct err fault = ERR_INIT;
+
+    (void)err;
+    describes_job(o, opt);
+    return spec_set_archive(&o->spec, value, &fault) < 0 ? keep_fault(o, &fault) : 0;
+}
+
+static int take_contract(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    struct run_options *o = config;
+    struct err fault = ERR_INIT;
+
+    (void)err;
+    describes_job(o, opt);
+    return spec_set_contract(&o->spec, value, &fault) < 0 ? keep_fault(o, &fault) : 0;
+}
+
 static int take_image(void *config, const struct opt *opt, char *value, struct err *err)
 {
     struct run_options *o = config;
@@ -214,11 +234,21 @@ static const struct opt job_opts[] = {
      .many = true,
      .take = take_in,
      .help = "give the program FILE as /in/NAME (default: its own name); repeat for more"},
+    {.name = "in-archive",
+     .arg = "FILE",
+     .take = take_in_archive,
+     .help = "unpack FILE (.tar, .tar.gz, .tar.zst or .zip) into /in: regular files and\n"
+             "directories, within --in-bytes and --in-files"},
     {.name = "out",
      .arg = "DIR",
      .take = take_out,
      .help = "put what the program left in /out into DIR, all of it or, unless the verdict\n"
              "is success, nothing"},
+    {.name = "contract",
+     .arg = "RULE",
+     .take = take_contract,
+     .help = "what /out must hold, or nothing is kept: files, files:PATTERN,..., json:NAME,\n"
+             "csv:NAME, archive or archive:NAME"},
     {.name = "stdin",
      .arg = "FILE|-",
      .take = take_stdin,
@@ -262,8 +292,6 @@ static const struct opt own_opts[] = {
              "ended by itself (128+N for signal N) (default: verdict)"},
     OPT_VALUE("state", "DIR", struct run_options, state,
               "where images and the guest kernel are kept"),
-    {.name = "in-archive", .arg = "FILE", .take = take_unsupported, .help = "not supported yet"},
-    {.name = "contract", .arg = "RULE", .take = take_unsupported, .help = "not supported yet"},
     {.name = "cold-interpreter", .take = take_unsupported, .help = "not supported yet"},
 };
 

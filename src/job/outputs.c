@@ -1,21 +1,19 @@
 /*
  * How it works: one pass reads the records and checks form and caps, with every entry in stream
  * order. The entries are then sorted by name to find duplicates, and walked in stream order again
- * to find those whose parent is no directory that came before. What is left is digested.
+ * to find those whose parent is no directory that came before.
  */
-#include "job/outputs.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/sort.h"
+
+#include "job/outputs-internal.h"
 #include "job/text.h"
 #include "proto/outar.h"
 #include "sys/fd.h"
-
-#define CHUNK_BYTES   (256 * KIB)
-#define COMPONENT_MAX 255u
 
 struct entry {
     struct output_item item;
@@ -138,13 +136,13 @@ static int check_caps(struct parse *p, const struct output_item *item, uint32_t 
     return 0;
 }
 
-static bool component_too_long(const uint8_t *name, size_t len)
+bool outputs_component_too_long(const uint8_t *name, size_t len)
 {
     size_t start = 0;
 
     for (size_t i = 0; i <= len; i++) {
         if (i == len || name[i] == '/') {
-            if (i - start > COMPONENT_MAX) {
+            if (i - start > OUTPUTS_COMPONENT_MAX) {
                 return true;
             }
             start = i + 1;
@@ -167,7 +165,7 @@ static int append(struct parse *p, const struct output_item *item, struct err *e
     }
     p->entries[p->n++] = (struct entry){
         .item = *item,
-        .drop = component_too_long(item->name, item->name_len) ? "a name over 255 bytes" : NULL};
+        .drop = outputs_component_too_long(item->name, item->name_len) ? OUTPUTS_WHY_LONG : NULL};
     return 0;
 }
 
@@ -210,7 +208,7 @@ static int take_entry(struct parse *p, const struct outar_header *h, struct err 
         return r;
     }
     if (h->kind == OUTAR_OTHER) {
-        return drop(p, &name, h->name_len, "not a regular file", err);
+        return drop(p, &name, h->name_len, OUTPUTS_WHY_SPECIAL, err);
     }
     item = (struct output_item){.name = name,
                                 .name_len = h->name_len,
@@ -271,12 +269,13 @@ static int compare_names(const uint8_t *a, size_t a_len, const uint8_t *b, size_
 }
 
 /* By name, then by place in the stream: entries are compared by address within one array. */
-static int by_name(const void *a, const void *b)
+static int by_name(const void *a, const void *b, void *ctx)
 {
     const struct entry *x = *(struct entry *const *)a;
     const struct entry *y = *(struct entry *const *)b;
     int c = compare_names(x->item.name, x->item.name_len, y->item.name, y->item.name_len);
 
+    (void)ctx;
     if (c != 0) {
         return c;
     }
@@ -311,10 +310,10 @@ static const char *parent_fault(const struct entry *e, struct entry **sorted, si
     found = bsearch(&key, sorted, n, sizeof(struct entry *), key_to_entry);
     parent = found == NULL ? NULL : *found;
     if (parent != NULL && !parent->item.is_dir) {
-        return "lies below a file";
+        return OUTPUTS_WHY_BELOW_FILE;
     }
     if (parent == NULL || parent > e || parent->drop != NULL) {
-        return "lies below a directory that was not sent";
+        return OUTPUTS_WHY_NO_PARENT;
     }
     return NULL;
 }
@@ -334,13 +333,13 @@ static int mark_drops(struct parse *p, struct err *err)
     for (size_t i = 0; i < p->n; i++) {
         sorted[i] = &p->entries[i];
     }
-    qsort(sorted, p->n, sizeof(struct entry *), by_name);
+    sort_array(sorted, p->n, sizeof(struct entry *), by_name, NULL);
     for (size_t i = 0; i < p->n; i++) {
         struct entry *e = sorted[i];
 
         if (n > 0 && compare_names(sorted[n - 1]->item.name, sorted[n - 1]->item.name_len,
                                    e->item.name, e->item.name_len) == 0) {
-            e->drop = "a second entry of that name";
+            e->drop = OUTPUTS_WHY_TWICE;
         } else {
             sorted[n++] = e;
         }
@@ -355,35 +354,14 @@ static int mark_drops(struct parse *p, struct err *err)
     return 0;
 }
 
-static int digest_item(struct parse *p, struct output_item *item, uint8_t *chunk, struct err *err)
-{
-    auto_digest_ctx struct digest_ctx ctx = DIGEST_CTX_INIT;
-    uint64_t done = 0;
-    int r = digest_begin(&ctx, err);
-
-    while (r == 0 && done < item->bytes) {
-        uint64_t left = item->bytes - done;
-        size_t want = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
-
-        p->at = item->offset + done;
-        r = take(p, chunk, want, err);
-        if (r == 0) {
-            r = digest_update(&ctx, chunk, want, err);
-        }
-        done += want;
-    }
-    return r < 0 ? r : digest_finish(&ctx, &item->digest, err);
-}
-
-/* Entries into items and dropped; digests of what is kept. */
+/* Entries into items and dropped. */
 static int settle(struct parse *p, struct err *err)
 {
-    auto_free uint8_t *chunk = malloc(CHUNK_BYTES);
     struct outputs *o = &p->out;
     int r = 0;
 
     o->items = calloc(p->n + 1, sizeof(*o->items));
-    if (chunk == NULL || o->items == NULL) {
+    if (o->items == NULL) {
         return no_memory(err);
     }
     for (size_t i = 0; i < p->n && r == 0; i++) {
@@ -392,9 +370,6 @@ static int settle(struct parse *p, struct err *err)
         if (e->drop != NULL) {
             r = drop(p, &e->item.name, e->item.name_len, e->drop, err);
             continue;
-        }
-        if (!e->item.is_dir) {
-            r = digest_item(p, &e->item, chunk, err);
         }
         o->total_bytes += e->item.bytes;
         o->items[o->n_items++] = e->item;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 #include "job/spec.h"
@@ -15,7 +16,7 @@ struct output_item {
     bool is_dir;
     uint64_t bytes;
     uint64_t offset;      /* of its data in the stream file */
-    struct digest digest; /* regular files */
+    struct digest digest; /* regular files, by outputs_digest() */
 };
 
 struct output_dropped {
@@ -40,7 +41,8 @@ void outputs_fini(struct outputs *o) nonnull_all;
 #define OUTPUTS_NAMES_BYTES (32 * MIB)
 
 /*
- * Parses the stream in fd (from 0, exactly stream_bytes). Call only when the guest is dead.
+ * Parses the stream in fd (from 0, exactly stream_bytes). Call only when the guest is dead, and
+ * inside the helper (sup/inspector.h), since all of it comes from the guest.
  * Caps from limits are checked again, whatever the guest said: files and directories count
  * separately against output_files, the components of a path against output_depth. A malformed or
  * truncated stream is ERR_GUEST/-EPROTO. A cap is ERR_LIMIT, the message names limit and entry:
@@ -50,6 +52,24 @@ void outputs_fini(struct outputs *o) nonnull_all;
  */
 must_use int outputs_inspect(int fd, uint64_t stream_bytes, const struct spec_limits *limits,
                              struct outputs *ret, struct err *err) nonnull_all;
+
+/* True if the stream is the end record and nothing else, which takes no parser to see. */
+must_use bool outputs_none(int fd, uint64_t stream_bytes);
+
+/* Fills the digests of the files. Hashing reads no structure: it is safe outside of the helper. */
+must_use int outputs_digest(int fd, struct outputs *o, struct err *err) nonnull_all;
+
+/*
+ * The answer of a helper that inspected: outputs as bytes. outputs_decode() believes nothing: names,
+ * counts, sizes and places are checked against limits and stream_bytes anew; a fault is
+ * ERR_HOST/-EPROTO, since only a helper that was taken over, or is broken, sends one.
+ */
+must_use int outputs_encode(const struct outputs *o, struct buf *out, struct err *err) nonnull_all;
+must_use int outputs_decode(const uint8_t *data, size_t len, uint64_t stream_bytes,
+                            const struct spec_limits *limits, struct outputs *ret,
+                            struct err *err) nonnull_all;
+/* Most bytes that outputs_encode() makes under these limits. */
+size_t outputs_encoded_max(const struct spec_limits *limits) nonnull_all;
 
 /*
  * Writes the outputs below directory dir (created if missing), all or nothing: first completely

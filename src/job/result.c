@@ -134,12 +134,17 @@ static json_t *inputs(struct builder *b, const struct stage *stage)
     json_t *a = json_array();
 
     for (size_t i = 0; a != NULL && stage != NULL && i < stage->n_inputs; i++) {
-        json_t *o = json_object();
+        const struct stage_item *item = &stage->inputs[i];
+        json_t *o = NULL;
 
+        if (item->is_dir) {
+            continue;
+        }
+        o = json_object();
         if (o != NULL) {
-            set(b, o, "name", printable(stage->inputs[i].name));
-            set(b, o, "bytes", integer(stage->inputs[i].bytes));
-            set(b, o, "sha256", json_string(stage->inputs[i].digest.hex));
+            set_name(b, o, (const uint8_t *)item->name, strlen(item->name));
+            set(b, o, "bytes", integer(item->bytes));
+            set(b, o, "sha256", json_string(item->digest.hex));
         }
         append(b, a, o);
     }
@@ -152,12 +157,12 @@ static json_t *phases(struct builder *b, const struct result_phases *p)
         const char *name;
         uint64_t ns;
     } all[] = {
-        {"admitted_ns", p->admitted},   {"staged_ns", p->staged},
-        {"template_ns", p->templated},  {"spawned_ns", p->spawned},
-        {"ready_ns", p->ready},         {"started_ns", p->started},
-        {"exited_ns", p->exited},       {"collected_ns", p->collected},
-        {"killed_ns", p->killed},       {"inspected_ns", p->inspected},
-        {"exported_ns", p->exported},   {"cleaned_ns", p->cleaned},
+        {"admitted_ns", p->admitted},  {"staged_ns", p->staged},
+        {"template_ns", p->templated}, {"spawned_ns", p->spawned},
+        {"ready_ns", p->ready},        {"started_ns", p->started},
+        {"exited_ns", p->exited},      {"collected_ns", p->collected},
+        {"killed_ns", p->killed},      {"inspected_ns", p->inspected},
+        {"exported_ns", p->exported},  {"cleaned_ns", p->cleaned},
     };
 
     json_t *o = json_object();

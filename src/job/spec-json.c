@@ -448,6 +448,19 @@ static int take_root(struct spec *spec, json_t *json, struct err *err)
     return 0;
 }
 
+static int take_archive_base64(struct spec *spec, json_t *json, struct err *err)
+{
+    return get_bytes(json, true, "archive_base64", &spec->archive_data, &spec->archive_len, err);
+}
+
+static int take_contract(struct spec *spec, json_t *json, struct err *err)
+{
+    const char *s = NULL;
+    int r = get_string(json, "contract", &s, err);
+
+    return r < 0 ? r : spec_set_contract(spec, s, err);
+}
+
 static int take_unsupported(struct spec *spec, json_t *json, struct err *err)
 {
     return err_usage(err, "not supported yet; leave it out");
@@ -470,8 +483,8 @@ static const struct key {
     {"limits", take_limits},
     {"engine", take_engine},
     {"isolation", take_isolation},
-    {"archive_base64", take_unsupported},
-    {"contract", take_unsupported},
+    {"archive_base64", take_archive_base64},
+    {"contract", take_contract},
     {"root", take_root},
     {"cold_interpreter", take_unsupported},
 };

@@ -101,6 +101,9 @@ void spec_fini(struct spec *spec)
         free(spec->inputs[i].data);
     }
     free(spec->inputs);
+    free(spec->archive_path);
+    free(spec->archive_data);
+    contract_fini(&spec->contract);
     free(spec->stdin_path);
     free(spec->stdin_data);
     fd_close_p(&spec->stdin_fd);
@@ -423,6 +426,37 @@ int spec_add_input(struct spec *spec, const char *arg, struct err *err)
     if (r == 0) {
         name = NULL;
         path = NULL;
+    }
+    return r;
+}
+
+int spec_set_archive(struct spec *spec, const char *path, struct err *err)
+{
+    char *copy = NULL;
+
+    if (*path == '\0') {
+        return err_usage(err,
+                         "--in-archive: an empty name; name a .tar, .tar.gz, .tar.zst or .zip");
+    }
+    if (spec->archive_path != NULL) {
+        return err_usage(err, "--in-archive is given twice; pack it all into one archive");
+    }
+    copy = strdup(path);
+    if (copy == NULL) {
+        return spec_no_memory(err);
+    }
+    spec->archive_path = copy;
+    return 0;
+}
+
+int spec_set_contract(struct spec *spec, const char *text, struct err *err)
+{
+    struct contract parsed = {0};
+    int r = contract_parse(text, &parsed, err);
+
+    if (r == 0) {
+        contract_fini(&spec->contract);
+        spec->contract = parsed;
     }
     return r;
 }

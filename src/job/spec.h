@@ -8,6 +8,8 @@
 #include "base/base.h"
 #include "base/err.h"
 
+#include "job/contract.h"
+
 #define SPEC_INPUTS_MAX 1024u
 #define SPEC_NAME_MAX   255u
 #define SPEC_JSON_MAX   (256 * MIB)
@@ -88,7 +90,11 @@ struct spec {
     size_t n_env;
     struct spec_input *inputs;
     size_t n_inputs;
-    char *stdin_path; /* NULL: none. "-" was resolved by the caller into stdin_fd */
+    char *archive_path;    /* an archive to unpack into /in; NULL if data is given, or none */
+    uint8_t *archive_data; /* the same inline */
+    size_t archive_len;
+    struct contract contract; /* on the outputs; CONTRACT_NONE: none */
+    char *stdin_path;         /* NULL: none. "-" was resolved by the caller into stdin_fd */
     uint8_t *stdin_data;
     size_t stdin_len;
     int stdin_fd;  /* -1, or a descriptor to read (owned) */
@@ -114,6 +120,9 @@ must_use int spec_add_arg(struct spec *spec, const char *arg, struct err *err) n
 must_use int spec_add_env(struct spec *spec, const char *assignment, struct err *err) nonnull_all;
 /* "FILE" or "FILE:NAME"; the last ':' separates. */
 must_use int spec_add_input(struct spec *spec, const char *arg, struct err *err) nonnull_all;
+must_use int spec_set_archive(struct spec *spec, const char *path, struct err *err) nonnull_all;
+/* As contract_parse(). */
+must_use int spec_set_contract(struct spec *spec, const char *text, struct err *err) nonnull_all;
 must_use int spec_set_image(struct spec *spec, const char *image, struct err *err) nonnull_all;
 /* text as on the command line ("10s", "64M", "8"); names the option, the value and the range. */
 must_use int spec_set_limit(struct spec *spec, const struct spec_limit_info *info, const char *text,

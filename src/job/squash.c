@@ -2,6 +2,8 @@
  * How it works: file data lies behind the superblock in whole blocks of BLOCK_BYTES and one short
  * block, without fragments, each marked as stored. libsquashfs packs inodes and directories into
  * metadata blocks through a compressor of ours that declines every block, so those are stored too.
+ * Entries are sorted by the directory they lie in, so that its children are one range; directories
+ * are written deepest first, since a directory holds references to its children's inodes.
  * The image claims gzip, the only compressor that needs no options and that every kernel has.
  */
 #include "job/squash.h"
@@ -92,7 +94,7 @@ int squash_write(struct squash *squash, const void *data, size_t len, struct err
     return r;
 }
 
-int squash_end_file(struct squash *squash, enum squash_dir dir, const char *name, struct err *err)
+static int append(struct squash *squash, const struct squash_entry *entry, struct err *err)
 {
     struct squash_entry *grown =
         reallocarray(squash->entries, squash->n_entries + 1, sizeof(*grown));
@@ -101,10 +103,24 @@ int squash_end_file(struct squash *squash, enum squash_dir dir, const char *name
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
     squash->entries = grown;
-    grown[squash->n_entries++] = (struct squash_entry){
-        .dir = dir, .name = name, .start = squash->start, .bytes = squash->at - squash->start};
-    squash->start = squash->at;
+    grown[squash->n_entries++] = *entry;
     return 0;
+}
+
+int squash_end_file(struct squash *squash, enum squash_dir dir, const char *name, struct err *err)
+{
+    const struct squash_entry entry = {
+        .dir = dir, .name = name, .start = squash->start, .bytes = squash->at - squash->start};
+
+    squash->start = squash->at;
+    return append(squash, &entry, err);
+}
+
+int squash_add_dir(struct squash *squash, enum squash_dir dir, const char *name, struct err *err)
+{
+    const struct squash_entry entry = {.dir = dir, .name = name, .is_dir = true};
+
+    return append(squash, &entry, err);
 }
 
 static int file_read_at(sqfs_file_t *base, sqfs_u64 offset, void *buffer, size_t size)
@@ -253,17 +269,11 @@ static int put_file(struct tables *t, struct squash_entry *entry, uint32_t numbe
     return r == 0 ? 0 : sqfs_fault(t, r, err);
 }
 
-/* The inode of the directory whose entries were just added. */
-static int put_dir(struct tables *t, uint32_t number, uint32_t parent, size_t links,
-                   uint64_t *ret_ref, struct err *err)
+static int put_dir_inode(struct tables *t, sqfs_inode_generic_t *inode, uint32_t number,
+                         uint64_t *ret_ref, struct err *err)
 {
-    auto_free sqfs_inode_generic_t *inode = NULL;
-    int r = sqfs_dir_writer_end(t->dir_writer);
+    int r = 0;
 
-    if (r != 0) {
-        return sqfs_fault(t, r, err);
-    }
-    inode = sqfs_dir_writer_create_inode(t->dir_writer, links, NO_INDEX, parent);
     if (inode == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
@@ -277,53 +287,192 @@ static int put_dir(struct tables *t, uint32_t number, uint32_t parent, size_t li
     return r == 0 ? 0 : sqfs_fault(t, r, err);
 }
 
-static int by_dir_and_name(const void *a, const void *b)
+/* Length of the path of the directory an entry lies in, below its enum squash_dir; 0 is that. */
+static size_t parent_len(const struct squash_entry *e)
+{
+    const char *slash = strrchr(e->name, '/');
+
+    return slash == NULL ? 0 : (size_t)(slash - e->name);
+}
+
+static const char *leaf(const struct squash_entry *e)
+{
+    const char *slash = strrchr(e->name, '/');
+
+    return slash == NULL ? e->name : slash + 1;
+}
+
+/* Where the children of a directory are looked for: its place, and the path below that. */
+struct dir_key {
+    enum squash_dir dir;
+    const char *path;
+    size_t len;
+};
+
+static int compare_to_dir(const struct squash_entry *e, const struct dir_key *key)
+{
+    size_t len = parent_len(e);
+    int c = 0;
+
+    if (e->dir != key->dir) {
+        return e->dir < key->dir ? -1 : 1;
+    }
+    c = strncmp(e->name, key->path, len < key->len ? len : key->len);
+    return c != 0 ? c : (len > key->len) - (len < key->len);
+}
+
+/* By the directory it lies in, then by its name there. */
+static int by_place(const void *a, const void *b)
 {
     const struct squash_entry *x = a;
     const struct squash_entry *y = b;
+    const struct dir_key key = {.dir = y->dir, .path = y->name, .len = parent_len(y)};
+    int c = compare_to_dir(x, &key);
 
-    if (x->dir != y->dir) {
-        return x->dir < y->dir ? -1 : 1;
-    }
-    return strcmp(x->name, y->name);
+    return c != 0 ? c : strcmp(leaf(x), leaf(y));
 }
 
-/* All inodes and directories; the root comes last. File i is inode i + 1. */
+/* The first entry that lies in the directory, or where it would be. */
+static size_t find_children(const struct squash *squash, const struct dir_key *key)
+{
+    size_t lo = 0;
+    size_t hi = squash->n_entries;
+
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+
+        if (compare_to_dir(&squash->entries[mid], key) < 0) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo;
+}
+
+/* A directory to be written: where it is and the numbers of it and the one above. */
+struct dir_place {
+    struct dir_key key;
+    uint32_t number;
+    uint32_t parent;
+};
+
+/* The directory's inode, behind its entries; those of its own children are written. */
+static int put_dir(struct tables *t, const struct squash *squash, const struct dir_place *place,
+                   uint64_t *ret_ref, struct err *err)
+{
+    auto_free sqfs_inode_generic_t *inode = NULL;
+    size_t links = 2;
+    int r = sqfs_dir_writer_begin(t->dir_writer, 0);
+
+    for (size_t i = find_children(squash, &place->key);
+         i < squash->n_entries && compare_to_dir(&squash->entries[i], &place->key) == 0 && r == 0;
+         i++) {
+        const struct squash_entry *e = &squash->entries[i];
+
+        r = sqfs_dir_writer_add_entry(t->dir_writer, leaf(e), (sqfs_u32)i + 1, e->inode_ref,
+                                      e->is_dir ? SQFS_INODE_MODE_DIR | 0555
+                                                : SQFS_INODE_MODE_REG | 0444);
+        links += e->is_dir ? 1 : 0;
+    }
+    r = r == 0 ? sqfs_dir_writer_end(t->dir_writer) : r;
+    if (r != 0) {
+        return sqfs_fault(t, r, err);
+    }
+    inode = sqfs_dir_writer_create_inode(t->dir_writer, links, NO_INDEX, place->parent);
+    return put_dir_inode(t, inode, place->number, ret_ref, err);
+}
+
+static size_t depth_of(const char *path)
+{
+    size_t n = 1;
+
+    for (; *path != '\0'; path++) {
+        n += *path == '/' ? 1 : 0;
+    }
+    return n;
+}
+
+/* The number of the directory an entry lies in. The last ones are in/, prog/ and the root. */
+static uint32_t parent_number(const struct squash *squash, const struct squash_entry *e)
+{
+    size_t len = parent_len(e);
+    char path[SQUASH_PATH_MAX + 1];
+    const struct squash_entry key = {.dir = e->dir, .name = path};
+    const struct squash_entry *found = NULL;
+
+    if (len == 0 || len > SQUASH_PATH_MAX) {
+        return (uint32_t)squash->n_entries + 1 + (uint32_t)e->dir;
+    }
+    memcpy(path, e->name, len);
+    path[len] = '\0';
+    found = bsearch(&key, squash->entries, squash->n_entries, sizeof(key), by_place);
+    return found == NULL ? 0 : (uint32_t)(found - squash->entries) + 1;
+}
+
+/* The directories at this depth. */
+static int put_dirs_at(struct tables *t, struct squash *squash, size_t depth, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < squash->n_entries && r == 0; i++) {
+        struct squash_entry *e = &squash->entries[i];
+        const struct dir_place place = {
+            .key = {.dir = e->dir, .path = e->name, .len = strlen(e->name)},
+            .number = (uint32_t)i + 1,
+            .parent = e->is_dir ? parent_number(squash, e) : 0,
+        };
+
+        if (e->is_dir && depth_of(e->name) == depth) {
+            r = put_dir(t, squash, &place, &e->inode_ref, err);
+        }
+    }
+    return r;
+}
+
+static int put_root(struct tables *t, uint32_t root, const uint64_t refs[N_DIRS], struct err *err)
+{
+    auto_free sqfs_inode_generic_t *inode = NULL;
+    int r = sqfs_dir_writer_begin(t->dir_writer, 0);
+
+    for (uint32_t d = 0; d < N_DIRS && r == 0; d++) {
+        r = sqfs_dir_writer_add_entry(t->dir_writer, dir_names[d], root - N_DIRS + d, refs[d],
+                                      SQFS_INODE_MODE_DIR | 0555);
+    }
+    r = r == 0 ? sqfs_dir_writer_end(t->dir_writer) : r;
+    if (r != 0) {
+        return sqfs_fault(t, r, err);
+    }
+    inode = sqfs_dir_writer_create_inode(t->dir_writer, 2 + N_DIRS, NO_INDEX, root + 1);
+    return put_dir_inode(t, inode, root, &t->super.root_inode_ref, err);
+}
+
+/* All inodes and directories; the root comes last. Entry i is inode i + 1. */
 static int put_tree(struct tables *t, struct squash *squash, struct err *err)
 {
     uint32_t n = (uint32_t)squash->n_entries;
-    uint32_t root = n + N_DIRS + 1;
-    uint64_t dir_refs[N_DIRS] = {0};
-    uint64_t root_ref = 0;
+    uint64_t refs[N_DIRS] = {0};
+    size_t deepest = 0;
     int r = 0;
 
     for (uint32_t i = 0; i < n && r == 0; i++) {
-        r = put_file(t, &squash->entries[i], i + 1, err);
-    }
-    for (uint32_t d = 0; d < N_DIRS && r == 0; d++) {
-        r = sqfs_dir_writer_begin(t->dir_writer, 0);
-        for (uint32_t i = 0; i < n && r == 0; i++) {
-            const struct squash_entry *e = &squash->entries[i];
+        size_t depth = squash->entries[i].is_dir ? depth_of(squash->entries[i].name) : 0;
 
-            if ((uint32_t)e->dir == d) {
-                r = sqfs_dir_writer_add_entry(t->dir_writer, e->name, i + 1, e->inode_ref,
-                                              SQFS_INODE_MODE_REG | 0444);
-            }
-        }
-        r = r == 0 ? put_dir(t, n + 1 + d, root, 2, &dir_refs[d], err) : sqfs_fault(t, r, err);
+        deepest = depth > deepest ? depth : deepest;
+        r = squash->entries[i].is_dir ? 0 : put_file(t, &squash->entries[i], i + 1, err);
     }
-    if (r < 0) {
-        return r;
+    for (; deepest > 0 && r == 0; deepest--) {
+        r = put_dirs_at(t, squash, deepest, err);
     }
-    r = sqfs_dir_writer_begin(t->dir_writer, 0);
     for (uint32_t d = 0; d < N_DIRS && r == 0; d++) {
-        r = sqfs_dir_writer_add_entry(t->dir_writer, dir_names[d], n + 1 + d, dir_refs[d],
-                                      SQFS_INODE_MODE_DIR | 0555);
+        const struct dir_place place = {.key = {.dir = (enum squash_dir)d, .path = ""},
+                                        .number = n + 1 + d,
+                                        .parent = n + N_DIRS + 1};
+
+        r = put_dir(t, squash, &place, &refs[d], err);
     }
-    r = r == 0 ? put_dir(t, root, root + 1, 2 + N_DIRS, &root_ref, err) : sqfs_fault(t, r, err);
-    t->super.root_inode_ref = root_ref;
-    t->super.inode_count = root;
-    return r;
+    t->super.inode_count = n + N_DIRS + 1;
+    return r < 0 ? r : put_root(t, n + N_DIRS + 1, refs, err);
 }
 
 /* In the order they lie in the image: inodes, directories, ids; then the superblock in front. */
@@ -361,7 +510,7 @@ int squash_finish(struct squash *squash, struct err *err)
         return r;
     }
     if (squash->n_entries > 1) {
-        qsort(squash->entries, squash->n_entries, sizeof(*squash->entries), by_dir_and_name);
+        qsort(squash->entries, squash->n_entries, sizeof(*squash->entries), by_place);
     }
     r = sqfs_super_init(&t.super, (size_t)BLOCK_BYTES, 0, SQFS_COMP_GZIP);
     if (r != 0) {

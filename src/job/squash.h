@@ -14,10 +14,13 @@ enum squash_dir {
     SQUASH_PROG,
 };
 
+#define SQUASH_PATH_MAX 4096u
+
 struct squash_entry {
     enum squash_dir dir;
-    const char *name; /* borrowed until squash_finish() */
-    uint64_t start;   /* of its data in the image */
+    const char *name; /* path below dir; borrowed until squash_finish() */
+    bool is_dir;
+    uint64_t start; /* of its data in the image */
     uint64_t bytes;
     uint64_t inode_ref;
 };
@@ -38,8 +41,13 @@ void squash_fini(struct squash *squash) nonnull_all;
 /* Data of the next file. ERR_LIMIT/-ENOSPC if the disk is full, ERR_LIMIT/-EFBIG over max. */
 must_use int squash_write(struct squash *squash, const void *data, size_t len,
                           struct err *err) nonnull_all;
-/* All written since the last call becomes file name (plain, unique in dir, borrowed). */
+/*
+ * All written since the last call becomes file name (a path without empty parts, unique in dir,
+ * borrowed). The directories in it must be added too, by squash_add_dir(), before or after.
+ */
 must_use int squash_end_file(struct squash *squash, enum squash_dir dir, const char *name,
                              struct err *err) nonnull_all;
+must_use int squash_add_dir(struct squash *squash, enum squash_dir dir, const char *name,
+                            struct err *err) nonnull_all;
 /* Writes the metadata and the superblock; the image is complete. Errors as squash_write(). */
 must_use int squash_finish(struct squash *squash, struct err *err) nonnull_all;

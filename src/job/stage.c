@@ -112,6 +112,31 @@ static int require_regular(int fd, const char *path, struct stat *ret, struct er
 }
 
 /*
+ * What a caller should not hand in unknowingly (docs/decisions/0021): programs that carry rights, and
+ * files that a stranger can swap or that got their name from one.
+ */
+static int check_policy(const struct stat *st, const char *path, struct err *err)
+{
+    bool foreign = st->st_uid != geteuid() && st->st_uid != 0;
+
+    if ((st->st_mode & (S_ISUID | S_ISGID)) != 0) {
+        return err_usage(err, "'%s' is setuid or setgid; copy it, or chmod ug-s",
+                         text_of_str(path).s);
+    }
+    if (foreign && (st->st_mode & S_IWOTH) != 0) {
+        return err_usage(err,
+                         "'%s' belongs to user %u and everybody can write it; copy it, or have its "
+                         "owner chmod o-w",
+                         text_of_str(path).s, st->st_uid);
+    }
+    if (foreign && st->st_nlink > 1) {
+        return err_usage(err, "'%s' belongs to user %u and has other names (hard links); copy it",
+                         text_of_str(path).s, st->st_uid);
+    }
+    return 0;
+}
+
+/*
  * First a look without opening (O_PATH), since opening a device or a FIFO already does something;
  * O_NONBLOCK in case it was swapped in between.
  */
@@ -133,6 +158,9 @@ static int open_input(const char *path, struct stat *ret_stat, int *ret_fd, stru
         return open_fault(path, err);
     }
     r = require_regular(fd, path, ret_stat, err);
+    if (r == 0) {
+        r = check_policy(ret_stat, path, err);
+    }
     if (r == 0) {
         *ret_fd = STEAL_FD(&fd);
     }
@@ -206,11 +234,24 @@ static int copy_file(struct work *work, int fd, uint64_t size, const char *path,
     return digest_finish(&ctx, ret_digest, err);
 }
 
+static int check_unchanged(int fd, const struct stat *before, const char *path, struct err *err)
+{
+    struct stat after;
+
+    if (fstat(fd, &after) < 0) {
+        return err_sys(err, "examine '%s'", text_of_str(path).s);
+    }
+    if (!is_unchanged(before, &after)) {
+        return err_usage(err, "'%s' changed while it was read; wait until it is complete",
+                         text_of_str(path).s);
+    }
+    return 0;
+}
+
 static int add_path(struct work *work, const char *path, struct stage_item *item, struct err *err)
 {
     auto_fd int fd = -1;
     struct stat before;
-    struct stat after;
     int r = open_input(path, &before, &fd, err);
 
     if (r < 0) {
@@ -221,18 +262,11 @@ static int add_path(struct work *work, const char *path, struct stage_item *item
         return r;
     }
     r = copy_file(work, fd, (uint64_t)before.st_size, path, &item->digest, err);
-    if (r < 0) {
-        return r;
-    }
-    if (fstat(fd, &after) < 0) {
-        return err_sys(err, "examine '%s'", text_of_str(path).s);
-    }
-    if (!is_unchanged(&before, &after)) {
-        return err_usage(err, "'%s' changed while it was read; wait until it is complete",
-                         text_of_str(path).s);
+    if (r == 0) {
+        r = check_unchanged(fd, &before, path, err);
     }
     item->bytes = (uint64_t)before.st_size;
-    return 0;
+    return r;
 }
 
 static int add_data(struct work *work, const uint8_t *data, size_t len, struct stage_item *item,
@@ -268,29 +302,126 @@ static int add_item(struct work *work, enum squash_dir dir, const struct spec_in
     return r;
 }
 
-static int add_all(struct work *work, const struct spec *spec, struct stage *stage, struct err *err)
+static int add_program(struct work *work, const struct spec *spec, struct stage *stage,
+                       struct err *err)
 {
+    const struct spec_input program = {.name = spec->program_name,
+                                       .path = spec->program_path,
+                                       .data = spec->program_data,
+                                       .data_len = spec->program_len};
+    int r = 0;
+
+    if (spec->program_path == NULL && spec->program_data == NULL) {
+        return 0;
+    }
+    r = add_item(work, SQUASH_PROG, &program, &stage->program, err);
+    return r < 0 ? err_wrap(err, "program") : 0;
+}
+
+/* Data of one unpacked file, from the file that the helper wrote. */
+static int copy_unpacked(struct work *work, int data_fd, const struct unpacked_entry *e,
+                         struct digest *ret_digest, struct err *err)
+{
+    auto_digest_ctx struct digest_ctx ctx = DIGEST_CTX_INIT;
+    uint64_t done = 0;
+    int r = digest_begin(&ctx, err);
+
+    while (r == 0 && done < e->bytes) {
+        uint64_t left = e->bytes - done;
+        size_t want = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
+        size_t got = 0;
+
+        r = fd_pread_full(data_fd, work->chunk, want, e->offset + done, &got, err);
+        if (r == 0 && got != want) {
+            r = err_set(err, ERR_HOST, EIO, "what was unpacked is shorter than it was");
+        }
+        if (r == 0) {
+            r = digest_update(&ctx, work->chunk, want, err);
+        }
+        if (r == 0) {
+            r = squash_write(work->squash, work->chunk, want, err);
+        }
+        done += want;
+    }
+    return r < 0 ? r : digest_finish(&ctx, ret_digest, err);
+}
+
+static int add_unpacked(struct work *work, const struct stage_archive *archive,
+                        const struct unpacked_entry *e, struct stage *stage, struct err *err)
+{
+    struct stage_item *item = &stage->inputs[stage->n_inputs];
+    int r = 0;
+
+    item->name = strdup((const char *)e->name);
+    if (item->name == NULL) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+    }
+    stage->n_inputs++; /* a directory's item stays listed: its name is borrowed by the image */
+    item->is_dir = e->is_dir;
+    if (e->is_dir) {
+        return squash_add_dir(work->squash, SQUASH_IN, item->name, err);
+    }
+    item->bytes = e->bytes;
+    r = check_budget(work, e->bytes, item->name, err);
+    if (r == 0) {
+        r = copy_unpacked(work, archive->data_fd, e, &item->digest, err);
+    }
+    return r < 0 ? r : squash_end_file(work->squash, SQUASH_IN, item->name, err);
+}
+
+static const char *name_in_both(const struct spec *spec, const struct unpacked *u)
+{
+    for (size_t i = 0; i < spec->n_inputs; i++) {
+        for (size_t k = 0; k < u->n; k++) {
+            if (strcmp(spec->inputs[i].name, (const char *)u->entries[k].name) == 0) {
+                return spec->inputs[i].name;
+            }
+        }
+    }
+    return NULL;
+}
+
+static int check_archive(const struct spec *spec, const struct unpacked *u, struct err *err)
+{
+    const char *both = name_in_both(spec, u);
+    uint64_t files = spec->n_inputs;
+
+    if (both != NULL) {
+        return err_usage(err,
+                         "'%s' is an input and an entry of the archive; give the input "
+                         "another name with --in FILE:NAME",
+                         text_of_str(both).s);
+    }
+    for (size_t i = 0; i < u->n; i++) {
+        files += u->entries[i].is_dir ? 0 : 1;
+    }
+    if (files > spec->limits.input_files) {
+        return err_usage(err,
+                         "%" PRIu64 " input files with those of the archive, but --in-files allows "
+                         "%" PRIu64 "; raise it",
+                         files, spec->limits.input_files);
+    }
+    return 0;
+}
+
+static int add_all(struct work *work, const struct spec *spec, const struct stage_archive *archive,
+                   struct stage *stage, struct err *err)
+{
+    size_t unpacked = archive == NULL ? 0 : archive->entries->n;
     int r = 0;
 
     if (spec->n_inputs > work->limits->input_files) {
         return err_usage(err, "%zu input files, but --in-files allows %" PRIu64 "; raise it",
                          spec->n_inputs, work->limits->input_files);
     }
-    if (spec->program_path != NULL || spec->program_data != NULL) {
-        const struct spec_input program = {.name = spec->program_name,
-                                           .path = spec->program_path,
-                                           .data = spec->program_data,
-                                           .data_len = spec->program_len};
-
-        r = add_item(work, SQUASH_PROG, &program, &stage->program, err);
-        if (r < 0) {
-            return err_wrap(err, "program");
-        }
+    r = archive == NULL ? 0 : check_archive(spec, archive->entries, err);
+    if (r == 0) {
+        r = add_program(work, spec, stage, err);
     }
-    if (spec->n_inputs == 0) {
-        return 0;
+    if (r < 0 || spec->n_inputs + unpacked == 0) {
+        return r;
     }
-    stage->inputs = calloc(spec->n_inputs, sizeof(*stage->inputs));
+    stage->inputs = calloc(spec->n_inputs + unpacked, sizeof(*stage->inputs));
     if (stage->inputs == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
@@ -301,11 +432,14 @@ static int add_all(struct work *work, const struct spec *spec, struct stage *sta
             return err_wrap(err, "input '%s'", text_of_str(spec->inputs[i].name).s);
         }
     }
-    return 0;
+    for (size_t i = 0; i < unpacked && r == 0; i++) {
+        r = add_unpacked(work, archive, &archive->entries->entries[i], stage, err);
+    }
+    return r;
 }
 
-static int build_input(const struct spec *spec, int tmp_dirfd, const struct stage_watch *watch,
-                       struct stage *stage, struct err *err)
+static int build_input(const struct spec *spec, const struct stage_archive *archive, int tmp_dirfd,
+                       const struct stage_watch *watch, struct stage *stage, struct err *err)
 {
     auto_fd int fd = -1;
     auto_squash struct squash squash = {.fd = -1};
@@ -321,7 +455,7 @@ static int build_input(const struct spec *spec, int tmp_dirfd, const struct stag
         return r;
     }
     squash_init(&squash, fd, STAGE_INPUT_DEVICE_BYTES);
-    r = add_all(&work, spec, stage, err);
+    r = add_all(&work, spec, archive, stage, err);
     if (r == 0) {
         r = squash_finish(&squash, err);
     }
@@ -356,15 +490,57 @@ static int disk_fault(int r, int tmp_dirfd, struct err *err)
                    was.msg, text_of_str(path).s);
 }
 
-int stage_build(const struct spec *spec, int tmp_dirfd, const struct stage_watch *watch,
-                struct stage *ret, struct err *err)
+struct text stage_archive_text(const struct spec *spec)
+{
+    return text_of_str(spec->archive_path != NULL ? spec->archive_path : "archive_base64");
+}
+
+struct unpack_budget stage_archive_budget(const struct spec *spec)
+{
+    return (struct unpack_budget){
+        .bytes = spec->limits.input_bytes,
+        .entries = spec->limits.input_files,
+        .depth = UNPACK_DEPTH_MAX,
+    };
+}
+
+int stage_open_archive(const struct spec *spec, int tmp_dirfd, int *ret_fd, struct stat *ret_stat,
+                       struct err *err)
+{
+    auto_fd int fd = -1;
+    int r = 0;
+
+    if (spec->archive_path != NULL) {
+        return open_input(spec->archive_path, ret_stat, ret_fd, err);
+    }
+    r = fd_open_tmp(tmp_dirfd, &fd, err);
+    if (r == 0) {
+        r = fd_write_full(fd, spec->archive_data, spec->archive_len, err);
+    }
+    if (r == 0) {
+        r = fd_reopen(fd, O_RDONLY, ret_fd, err);
+    }
+    if (r < 0) {
+        return disk_fault(r, tmp_dirfd, err);
+    }
+    return fstat(*ret_fd, ret_stat) < 0 ? err_sys(err, "examine the archive") : 0;
+}
+
+int stage_archive_unchanged(const struct spec *spec, int fd, const struct stat *before,
+                            struct err *err)
+{
+    return check_unchanged(fd, before, stage_archive_text(spec).s, err);
+}
+
+int stage_build(const struct spec *spec, const struct stage_archive *archive, int tmp_dirfd,
+                const struct stage_watch *watch, struct stage *ret, struct err *err)
 {
     auto_stage struct stage stage = STAGE_INIT;
     auto_scratch struct scratch scratch = SCRATCH_INIT;
     int r = scratch_start(&spec->limits, tmp_dirfd, &scratch, err);
 
     if (r == 0) {
-        r = build_input(spec, tmp_dirfd, watch, &stage, err);
+        r = build_input(spec, archive, tmp_dirfd, watch, &stage, err);
     }
     if (r == 0) {
         r = scratch_finish(&scratch, err);

@@ -2,20 +2,25 @@
  * stage.h - inputs into a read-only image, and an empty scratch filesystem.
  *
  * The input image is an uncompressed squashfs with two directories: prog/ (the program file, if
- * any) and in/ (the input files), all owned by root, files 0444, directories 0555, times 0.
+ * any) and in/ (the input files and what an archive of the job holds), all owned by root, files 0444, directories 0555, times 0.
  * Both images are unnamed files: nothing to clean up, whatever happens.
  */
 #pragma once
+
+#include <sys/stat.h>
 
 #include "base/base.h"
 #include "base/err.h"
 
 #include "job/spec.h"
+#include "job/text.h"
+#include "job/unpack.h"
 #include "sys/digest.h"
 
 /* What was staged, for the result: sizes and digests, not contents. */
 struct stage_item {
-    char *name;
+    char *name; /* of one from an archive: a path, any bytes */
+    bool is_dir;
     uint64_t bytes;
     struct digest digest;
 };
@@ -52,11 +57,34 @@ struct stage_watch {
     void *ctx;
 };
 
+/* What came out of the archive of the job, if it has one. */
+struct stage_archive {
+    const struct unpacked *entries;
+    int data_fd; /* what they have of data; borrowed */
+};
+
 /*
- * watch may be NULL. tmp_dirfd: directory on the state filesystem for unnamed files. Opens every input without
+ * archive is NULL without one, and watch may be NULL. tmp_dirfd: directory on the state filesystem for unnamed files. Opens every input without
  * following links, regular files only; a file that changes while it is read, or totals over
- * limits, are refused: ERR_USAGE for what the caller can mend, ERR_LIMIT/-ENOSPC when the disk is
+ * limits, are refused, as are setuid and setgid files, files of strangers (neither the caller's nor
+ * root's) that everybody can write or that have more than one name: ERR_USAGE for what the caller can mend, ERR_LIMIT/-ENOSPC when the disk is
  * full, ERR_HOST otherwise. The message names the file.
  */
-must_use int stage_build(const struct spec *spec, int tmp_dirfd, const struct stage_watch *watch,
-                         struct stage *ret, struct err *err) nonnull_args(1, 4, 5);
+must_use int stage_build(const struct spec *spec, const struct stage_archive *archive,
+                         int tmp_dirfd, const struct stage_watch *watch, struct stage *ret,
+                         struct err *err) nonnull_args(1, 5, 6);
+
+/*
+ * The archive of the job, to be unpacked: the caller's file, opened and checked like any input
+ * (ERR_USAGE), or an unnamed one with the inline bytes. *ret_fd (owned) can only be read; ret_stat
+ * is what it was like, for stage_archive_unchanged() afterwards, which refuses one that was changed.
+ */
+must_use int stage_open_archive(const struct spec *spec, int tmp_dirfd, int *ret_fd,
+                                struct stat *ret_stat, struct err *err) nonnull_all;
+must_use int stage_archive_unchanged(const struct spec *spec, int fd, const struct stat *before,
+                                     struct err *err) nonnull_all;
+/* "the archive 'FILE'", for messages. */
+struct text stage_archive_text(const struct spec *spec) nonnull_all;
+
+/* What unpacking it may produce. */
+struct unpack_budget stage_archive_budget(const struct spec *spec) nonnull_all;

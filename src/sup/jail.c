@@ -33,6 +33,9 @@
  * 13. if the program is to get a file by its first open that is asked about, the caller answers that
  *     one with its descriptor, and only then closes the listener.
  *
+ * With an entry instead of a program, steps 11 and 12 are: the filter, a last word to the caller, and
+ * the call; a descriptor for questions is not kept.
+ *
  * A step that fails is reported through the socket with its errno; the caller kills and reaps what
  * is left and returns the error.  A child that ends without a report is an error as well.
  */
@@ -98,7 +101,7 @@ const char *jail_step_text(enum jail_step step)
 
 static int check_spec(const struct jail_spec *spec, bool rootless, struct err *err)
 {
-    bool has_program = false;
+    bool has_program = spec->entry != NULL;
 
     if (!rootless && (spec->uid == 0 || spec->gid == 0)) {
         return err_usage(err, "a jail needs a uid and a gid other than 0");
@@ -351,6 +354,9 @@ static int follow(const struct jail_spec *spec, uint64_t skip, bool rootless, in
                                        : seccomp_answer_fd(listener, SYS_openat, spec->opened_fd,
                                                            JAIL_DEADLINE_NS, err);
         }
+        if (report.errnum == 0 && report.step == JAIL_STEP_SECCOMP && spec->entry != NULL) {
+            return 0; /* there is no exec to wait for */
+        }
         if (report.errnum != 0 || report.step != JAIL_STEP_SECCOMP || fd < 0 || asked) {
             return explain_report(spec, &report, rootless, err);
         }
@@ -379,7 +385,7 @@ int jail_spawn_steps(const struct jail_spec *spec, uint64_t skip, struct proc *r
     if (r < 0) {
         return r;
     }
-    sources = calloc(spec->n_binds, sizeof(*sources));
+    sources = calloc(spec->n_binds + 1, sizeof(*sources));
     if (sources == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }

@@ -39,7 +39,14 @@ struct jail_bind {
 };
 
 struct jail_spec {
-    const char *const *argv;   /* argv[0]: a target of binds; NULL-terminated */
+    const char *const *argv; /* argv[0]: a target of binds; NULL-terminated */
+    /*
+     * Instead of the exec: the child, a copy of the caller, calls it as the last step, behind the
+     * filter, and ends with what it returns. argv[0] is then only a name for messages, the filter
+     * asks nothing and must allow write, close and exit_group.
+     */
+    int (*entry)(void *arg);
+    void *entry_arg;
     const struct proc_fd *fds; /* 0-2 are /dev/null unless named */
     size_t n_fds;              /* <= JAIL_FDS_MAX */
     const struct jail_bind *binds;
@@ -53,6 +60,8 @@ struct jail_spec {
     uint64_t nofile_max;  /* RLIMIT_NOFILE */
     uint64_t fsize_bytes; /* RLIMIT_FSIZE: most bytes in any file written to */
     uint64_t threads_max; /* RLIMIT_NPROC; counted per uid (and user namespace) */
+    uint64_t as_bytes;    /* RLIMIT_AS; 0 = leave */
+    uint64_t cpu_s;       /* RLIMIT_CPU, at which it is killed; 0 = leave */
     int oom_score_adj;    /* 0..1000; never below the caller's own as a normal user */
     int cgroup_fd;        /* directory of the v2 cgroup to be born in; -1 = the caller's */
     const int *procs_fds; /* open cgroup.procs files (v1): the pid is in all before anything runs */

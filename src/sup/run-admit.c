@@ -27,6 +27,11 @@ static void make_machine_id(struct run *run)
     }
 }
 
+static bool has_archive(const struct spec *spec)
+{
+    return spec->archive_path != NULL || spec->archive_data != NULL;
+}
+
 /* A place among the host's machines, or capacity_rejected. */
 static void take_slot(struct run *run)
 {
@@ -40,7 +45,8 @@ static void take_slot(struct run *run)
 
     /* Scratch, inputs, stdin and the output stream are all files below the state directory. */
     need.disk_bytes = l->disk_bytes + l->output_bytes + l->input_bytes +
-                      (spool_needed(run->spec) ? l->stdin_bytes : 0);
+                      (spool_needed(run->spec) ? l->stdin_bytes : 0) +
+                      (has_archive(run->spec) ? l->input_bytes + run->spec->archive_len : 0);
     if (hold_take(run->hold, run->store, &need, &err) < 0 ||
         reaper_start(run->hold, &run->reaper_work, &run->reaper, &err) < 0) {
         run_decide_by_err(run, &err, "admit");
@@ -127,6 +133,39 @@ static void staging_failed(struct run *run, const struct err *err, const char *r
     }
 }
 
+/* The archive into entries and a file of their data (owned); then all inputs into the image. */
+static int stage_inputs(struct run *run, const struct stage_watch *watch, struct err *err)
+{
+    const struct unpack_budget budget = stage_archive_budget(run->spec);
+    auto_unpacked struct unpacked entries = {0};
+    auto_fd int archive = -1;
+    auto_fd int data = -1;
+    struct stat st = {0};
+    int r = 0;
+
+    if (!has_archive(run->spec)) {
+        return stage_build(run->spec, NULL, run->store->tmpfd, watch, &run->stage, err);
+    }
+    r = stage_open_archive(run->spec, run->store->tmpfd, &archive, &st, err);
+    if (r < 0) {
+        return r;
+    }
+    r = inspect_unpack(&(struct unpack_job){.archive_fd = archive,
+                                            .archive_bytes = (uint64_t)st.st_size,
+                                            .budget = &budget,
+                                            .tmp_dirfd = run->store->tmpfd,
+                                            .uid = run->hold->slot.uid},
+                       &entries, &data, err);
+    if (r == 0) {
+        r = stage_archive_unchanged(run->spec, archive, &st, err);
+    }
+    if (r < 0) {
+        return err_wrap(err, "archive '%s'", stage_archive_text(run->spec).s);
+    }
+    return stage_build(run->spec, &(struct stage_archive){.entries = &entries, .data_fd = data},
+                       run->store->tmpfd, watch, &run->stage, err);
+}
+
 void run_stage(struct run *run)
 {
     const struct stage_watch watch = {.check = keep_staging, .ctx = run};
@@ -143,7 +182,7 @@ void run_stage(struct run *run)
         return;
     }
     run->phase_deadline = clock_mono_ns() + RUN_STAGE_DEADLINE_NS;
-    if (stage_build(run->spec, run->store->tmpfd, &watch, &run->stage, &err) < 0) {
+    if (stage_inputs(run, &watch, &err) < 0) {
         staging_failed(run, &err, "inputs");
         return;
     }

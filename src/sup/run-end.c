@@ -11,7 +11,7 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-/* What outputs_inspect() found: the guest's stream is hostile, its reading is the host's. */
+/* What the inspector found: the guest's stream is hostile, its reading is the host's. */
 static enum event_kind inspect_event(const struct err *err)
 {
     switch (err->class) {
@@ -29,43 +29,61 @@ static enum event_kind inspect_event(const struct err *err)
     }
 }
 
+/* A contract is about the outputs of a program that says it succeeded. */
+static bool ended_well(const struct run *run)
+{
+    return run->events.has_exit && !run->events.exit.signaled && run->events.exit.code == 0;
+}
+
 void run_inspect(struct run *run)
 {
     struct err err = ERR_INIT;
     auto_buf struct buf text = BUF_INIT(SHOWN_MAX);
+    struct outputs *outputs = &run->inspection.outputs;
+    const struct contract none = {.kind = CONTRACT_NONE};
+    const struct inspect_job job = {
+        .stream_fd = run->output_fd,
+        .stream_bytes = run->session.output_bytes,
+        .limits = &run->spec->limits,
+        .contract = ended_well(run) ? &run->spec->contract : &none,
+        .uid = run->hold->slot.uid,
+    };
 
     /* What was cut off at a cap is no complete stream. */
     if (run->over || !run->events.has_exit || run->session.state != SESSION_DONE) {
         return;
     }
-    if (outputs_inspect(run->output_fd, run->session.output_bytes, &run->spec->limits,
-                        &run->outputs, &err) < 0) {
+    if (inspect_outputs(&job, &run->inspection, &err) < 0) {
         (void)!str_escape(&text, err.msg, strlen(err.msg), false);
         run_decide(run, inspect_event(&err), "inspect", (const char *)text.data);
         return;
     }
-    run->result.outputs = &run->outputs;
+    run->result.outputs = outputs;
     run->result.phases.inspected = run_now(run);
-    if (run->outputs.n_dropped > 0) {
+    if (outputs->n_dropped > 0) {
         char note[96];
 
         (void)snprintf(note, sizeof(note), "%llu entries were refused, see 'dropped'",
-                       (unsigned long long)(run->outputs.n_dropped + run->outputs.n_dropped_more));
+                       (unsigned long long)(outputs->n_dropped + outputs->n_dropped_more));
         events_add(&run->events, EVENT_OUTPUT_DROPPED, run_now(run), NULL, note);
+    }
+    if (run->inspection.rule != NULL) {
+        const char *message = run->inspection.message;
+
+        (void)!str_escape(&text, message, strlen(message), false);
+        run_decide(run, EVENT_OUTPUT_RULE, run->inspection.rule, (const char *)text.data);
     }
 }
 
 void run_export(struct run *run)
 {
     struct err err = ERR_INIT;
-    const struct msg_exit *e = &run->events.exit;
 
-    if (run->over || !run->events.has_exit || e->signaled || e->code != 0 ||
-        run->result.outputs == NULL) {
+    if (run->over || !ended_well(run) || run->result.outputs == NULL) {
         return;
     }
     if (run->spec->out_dir != NULL) {
-        if (outputs_export(run->output_fd, &run->outputs, run->spec->out_dir,
+        if (outputs_export(run->output_fd, &run->inspection.outputs, run->spec->out_dir,
                            run->result.machine_id, &err) < 0) {
             run_decide(run, EVENT_HOST_FAULT, "export", err.msg);
             return;

@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#include "job/outputs.h"
 #include "job/record.h"
 #include "job/result.h"
 #include "job/stage.h"
@@ -16,6 +15,7 @@
 #include "sup/engine.h"
 #include "sup/hold.h"
 #include "sup/host.h"
+#include "sup/inspector.h"
 #include "sup/reaper.h"
 #include "sup/session.h"
 #include "sup/spool.h"
@@ -52,7 +52,7 @@ struct run {
     bool machine_made;
     struct session session;
     struct buf captured[2];
-    struct outputs outputs;
+    struct inspection inspection;
     char console[CONSOLE_KEEP + 1]; /* last bytes of the guest's console and the monitor */
     size_t console_len;
     char monitor_version[128];

@@ -423,7 +423,7 @@ static void run_fini(struct run *run)
     template_fini(&run->template);
     fd_close_p(&run->reaper.fd); /* not dismissed: it cleans up once more */
     fd_close_p(&run->reaper.proc.pidfd);
-    outputs_fini(&run->outputs);
+    inspection_fini(&run->inspection);
     stage_fini(&run->stage);
     store_boot_fini(&run->boot);
     fd_close_p(&run->input.fd);

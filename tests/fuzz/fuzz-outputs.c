@@ -24,6 +24,34 @@ static void check_outputs(const struct outputs *o, const struct spec_limits *lim
     }
 }
 
+/* What is kept survives the way through the helper's pipe. */
+static void check_answer(const struct outputs *o, const struct spec_limits *limits, size_t size)
+{
+    auto_buf struct buf answer = BUF_INIT(outputs_encoded_max(limits));
+    auto_outputs struct outputs back = {0};
+    struct err err = ERR_INIT;
+
+    fuzz_check(outputs_encode(o, &answer, &err) == 0);
+    fuzz_check(outputs_decode(answer.data, answer.len, size, limits, &back, &err) == 0);
+    fuzz_check(back.n_items == o->n_items && back.total_bytes == o->total_bytes);
+}
+
+/* The same bytes as the answer of a helper that was taken over. */
+static void check_hostile_answer(const uint8_t *data, size_t size, const struct spec_limits *limits)
+{
+    auto_outputs struct outputs o = {0};
+    struct err err = ERR_INIT;
+
+    if (outputs_decode(data, size, size, limits, &o, &err) == 0) {
+        for (size_t i = 0; i < o.n_items; i++) {
+            fuzz_check(o.items[i].offset + o.items[i].bytes <= size);
+        }
+        fuzz_check(o.total_bytes <= limits->output_bytes);
+    } else {
+        fuzz_check(err.class == ERR_HOST);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     auto_outputs struct outputs o = {0};
@@ -41,8 +69,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     r = outputs_inspect(fd, size, &spec.limits, &o, &err);
     if (r == 0) {
-        check_outputs(&o, &spec.limits, size);
+        r = outputs_digest(fd, &o, &err);
     }
+    if (r == 0) {
+        check_outputs(&o, &spec.limits, size);
+        check_answer(&o, &spec.limits, size);
+    }
+    check_hostile_answer(data, size, &spec.limits);
     fuzz_check((r < 0) == (err.class != ERR_NONE));
     fuzz_check(err.class != ERR_USAGE);
     return 0;

@@ -380,8 +380,6 @@ static void a_wrong_command_line_says_what_and_exits_2(void **state)
         {{"--json=yes", "hello.py"}, "takes no value"},
         {{"--engine", "qemu", "hello.py"}, "is not one of: auto, kvm, tcg"},
         {{"--spec", "x.json", "--root"}, "--root can't be given beside --spec"},
-        {{"--in-archive", "x", "hello.py"}, "not supported yet"},
-        {{"--contract=files", "hello.py"}, "not supported yet"},
         {{"--cold-interpreter", "hello.py"}, "not supported yet"},
         {{"--spec", "job.json", "--pids", "4"}, "--pids can't be given beside --spec"},
         {{"--spec", "job.json", "hello.py"}, "a script can't be given beside --spec"},

@@ -15,8 +15,11 @@ static int inspect(const struct buf *b, const struct spec_limits *limits, struct
     auto_fd int fd = stream_fd(b);
     struct spec spec;
 
+    int r = 0;
+
     spec_init(&spec);
-    return outputs_inspect(fd, b->len, limits != NULL ? limits : &spec.limits, ret, err);
+    r = outputs_inspect(fd, b->len, limits != NULL ? limits : &spec.limits, ret, err);
+    return r < 0 ? r : outputs_digest(fd, ret, err);
 }
 
 static void files_and_directories_are_listed_with_digests(void **state)
@@ -286,7 +289,118 @@ static void other_records_are_checked_by_the_decoder(void **state)
     assert_has(err, "magic");
 }
 
-TEST_MAIN(T(files_and_directories_are_listed_with_digests), T(an_empty_stream_is_no_outputs),
+/* A stream with two files, a directory and something to drop; what it says as an answer. */
+static void encoded(struct buf *stream, struct outputs *o, struct buf *answer)
+{
+    struct err err = ERR_INIT;
+
+    stream_put(stream, OUTAR_FILE, "a", "abc");
+    stream_put(stream, OUTAR_DIR, "d", "");
+    stream_put(stream, OUTAR_FILE, "d/b", "xy");
+    stream_put(stream, OUTAR_OTHER, "link", "");
+    stream_end(stream);
+    assert_ok(inspect(stream, NULL, o, &err), &err);
+    assert_ok(outputs_encode(o, answer, &err), &err);
+}
+
+static void an_answer_is_decoded_to_the_same_outputs(void **state)
+{
+    auto_buf struct buf b = BUF_INIT(MIB);
+    auto_buf struct buf answer = BUF_INIT(MIB);
+    auto_outputs struct outputs o = {0};
+    auto_outputs struct outputs back = {0};
+    struct err err = ERR_INIT;
+    struct spec spec;
+
+    (void)state;
+    spec_init(&spec);
+    encoded(&b, &o, &answer);
+    assert_true(answer.len <= outputs_encoded_max(&spec.limits));
+    assert_ok(outputs_decode(answer.data, answer.len, b.len, &spec.limits, &back, &err), &err);
+    assert_int_equal(back.n_items, o.n_items);
+    assert_int_equal(back.n_dropped, 1);
+    assert_string_equal(back.dropped[0].why, "not a regular file");
+    assert_true(back.total_bytes == 5);
+    for (size_t i = 0; i < o.n_items; i++) {
+        assert_string_equal((char *)back.items[i].name, (char *)o.items[i].name);
+        assert_true(back.items[i].offset == o.items[i].offset);
+        assert_true(back.items[i].bytes == o.items[i].bytes);
+        assert_int_equal(back.items[i].is_dir, o.items[i].is_dir);
+    }
+}
+
+static void an_answer_that_lies_is_refused(void **state)
+{
+    auto_buf struct buf b = BUF_INIT(MIB);
+    auto_buf struct buf answer = BUF_INIT(MIB);
+    auto_outputs struct outputs o = {0};
+    struct spec spec;
+
+    (void)state;
+    spec_init(&spec);
+    encoded(&b, &o, &answer);
+    for (int lie = 0; lie < 9; lie++) {
+        auto_outputs struct outputs back = {0};
+        auto_free uint8_t *copy = malloc(answer.len + 1);
+        struct spec_limits limits = spec.limits;
+        struct err err = ERR_INIT;
+        size_t len = answer.len;
+        uint64_t stream = b.len;
+
+        memcpy(copy, answer.data, len);
+        switch (lie) {
+        case 0: /* fewer bytes than it takes, or one more */
+            len--;
+            break;
+        case 1:
+            len++;
+            break;
+        case 2: /* data behind the stream's end */
+            stream = o.items[2].offset + 1;
+            break;
+        case 3: /* more files than may be */
+            limits.output_files = 1;
+            break;
+        case 4:
+            limits.output_bytes = 4;
+            break;
+        case 5:
+            limits.output_depth = 1;
+            break;
+        case 6: /* a name out of the directory: "a" becomes "/" */
+            copy[16 + 21] = '/';
+            break;
+        case 7: /* a kind that is none */
+            copy[16] = 2;
+            break;
+        default: /* a reason that is none */
+            copy[len - strlen("link") - 5] = 200;
+            break;
+        }
+        assert_int_equal(outputs_decode(copy, len, stream, &limits, &back, &err), -EPROTO);
+        assert_int_equal(err.class, ERR_HOST);
+    }
+}
+
+static void the_end_record_alone_is_seen_without_a_parser(void **state)
+{
+    auto_buf struct buf b = BUF_INIT(MIB);
+    auto_fd int empty = -1;
+    auto_fd int full = -1;
+
+    (void)state;
+    stream_end(&b);
+    empty = stream_fd(&b);
+    assert_true(outputs_none(empty, b.len));
+    assert_false(outputs_none(empty, b.len - 1));
+    stream_end(&b);
+    full = stream_fd(&b);
+    assert_false(outputs_none(full, b.len));
+}
+
+TEST_MAIN(T(an_answer_is_decoded_to_the_same_outputs), T(an_answer_that_lies_is_refused),
+          T(the_end_record_alone_is_seen_without_a_parser),
+          T(files_and_directories_are_listed_with_digests), T(an_empty_stream_is_no_outputs),
           T(what_cannot_be_where_it_says_is_dropped_with_a_reason),
           T(children_of_a_dropped_directory_are_dropped),
           T(names_that_leave_the_output_directory_end_the_parse),

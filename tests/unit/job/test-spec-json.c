@@ -26,6 +26,7 @@ static void a_whole_job_is_read(void **state)
                    "\"files\":[{\"name\":\"a.csv\",\"content\":\"\"},"
                    "{\"content_base64\":\"AAEC\",\"name\":\"b\"}],"
                    "\"limits\":{\"wall_ms\":1500,\"memory_bytes\":134217728,\"output_depth\":1},"
+                   "\"archive_base64\":\"UEs=\",\"contract\":\"files:a,b\","
                    "\"engine\":\"tcg\",\"isolation\":\"hardware\",\"root\":true}",
                    &err),
               &err);
@@ -39,6 +40,10 @@ static void a_whole_job_is_read(void **state)
     assert_int_equal(spec.n_args, 2);
     assert_string_equal(spec.env[0], "K=v=w");
     assert_int_equal(spec.stdin_len, 2);
+    assert_int_equal(spec.archive_len, 2);
+    assert_memory_equal(spec.archive_data, "PK", 2);
+    assert_int_equal(spec.contract.kind, CONTRACT_FILES);
+    assert_int_equal(spec.contract.n_names, 2);
     assert_memory_equal(spec.stdin_data, "\0\xff", 2);
     assert_int_equal(spec.n_inputs, 2);
     assert_non_null(spec.inputs[0].data);
@@ -89,7 +94,10 @@ static void what_is_not_in_the_contract_is_refused_by_its_path(void **state)
         {"{" PY ",\"code\":\"\"}", "twice"},
         {"{" PY ",\"net\":true}", "'net': unknown key"},
         {"{" PY ",\"root\":1}", "root: true or false is needed"},
-        {"{" PY ",\"contract\":\"files\"}", "'contract': not supported yet"},
+        {"{" PY ",\"contract\":\"file\"}", "contract: 'file' is not known"},
+        {"{" PY ",\"contract\":{}}", "contract: must be a string"},
+        {"{" PY ",\"archive_base64\":\"A\"}", "archive_base64: is not base64"},
+        {"{" PY ",\"archive_base64\":7}", "archive_base64: must be a string"},
         {"{" PY ",\"code_base64\":\"\"}", "exclude each other"},
         {"{" PY ",\"command\":[\"x\"]}", "exclude each other"},
         {"{" PY ",\"args\":\"x\"}", "args: must be an array of strings, but is a string"},

@@ -30,7 +30,7 @@ static int stage_here(const struct spec *spec, struct stage *ret, struct err *er
     auto_fd int tmp = -1;
     int r = fd_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY, 0, &tmp, err);
 
-    return r < 0 ? r : stage_build(spec, tmp, NULL, ret, err);
+    return r < 0 ? r : stage_build(spec, NULL, tmp, NULL, ret, err);
 }
 
 static uint64_t size_of(int fd)
@@ -344,7 +344,7 @@ static void a_full_disk_is_a_limit_and_leaves_nothing(void **state)
         spec_init(&spec);
         assert_ok(fd_open(AT_FDCWD, "small", O_RDONLY | O_DIRECTORY, 0, &tmp, &err), &err);
         assert_ok(spec_add_input(&spec, "input", &err), &err);
-        left = stage_build(&spec, tmp, NULL, &stage, &err);
+        left = stage_build(&spec, NULL, tmp, NULL, &stage, &err);
     }
     assert_int_equal(umount("small"), 0); /* fails if anything is still open there */
     assert_int_equal(left, -ENOSPC);
@@ -382,7 +382,7 @@ static void a_staging_that_is_called_off_ends_between_two_pieces(void **state)
         spec_init(&spec);
         assert_ok(fd_open(AT_FDCWD, ".", O_RDONLY | O_DIRECTORY, 0, &tmp, &err), &err);
         assert_ok(spec_add_input(&spec, "input", &err), &err);
-        r = stage_build(&spec, tmp, &watch, &stage, &err);
+        r = stage_build(&spec, NULL, tmp, &watch, &stage, &err);
         assert_int_equal(r, allowed < 5 ? -ETIMEDOUT : 0);
         assert_int_equal(err.class, allowed < 5 ? ERR_USAGE : ERR_NONE);
         assert_int_equal(stage.input_fd >= 0, allowed == 5);
@@ -407,7 +407,7 @@ static void a_scratch_that_does_not_fit_is_a_limit(void **state)
 
         spec_init(&spec);
         assert_ok(fd_open(AT_FDCWD, "small", O_RDONLY | O_DIRECTORY, 0, &tmp, &err), &err);
-        r = stage_build(&spec, tmp, NULL, &stage, &err);
+        r = stage_build(&spec, NULL, tmp, NULL, &stage, &err);
     }
     assert_int_equal(umount("small"), 0);
     assert_int_equal(r, -ENOSPC);
