@@ -1,4 +1,4 @@
-# airlock-case: {"expect":"timeout","which":"cpu","stdout":"deriving\n","limits":{"cpu_s":3,"wall_s":60},"note":"a library call that never comes back to the interpreter, where no signal handler or tracer would run"}
+# airlock-case: {"expect":"timeout","which":"cpu","stdout":"deriving\n","limits":{"cpu_s":1,"wall_s":60},"note":"a library call that never comes back to the interpreter, where no signal handler or tracer would run"}
 import hashlib
 
 print("deriving", flush=True)

@@ -1,4 +1,4 @@
-# airlock-case: {"expect":"timeout","which":"cpu","stdout":"consuming\n","limits":{"cpu_s":3,"wall_s":60},"note":"an endless iterator drained by C code: not one instruction of the program runs meanwhile"}
+# airlock-case: {"expect":"timeout","which":"cpu","stdout":"consuming\n","limits":{"cpu_s":1,"wall_s":60},"note":"an endless iterator drained by C code: not one instruction of the program runs meanwhile"}
 import itertools
 import signal
 

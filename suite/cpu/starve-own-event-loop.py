@@ -1,4 +1,4 @@
-# airlock-case: {"expect":"timeout","which":"cpu","stdout":"starving\n","limits":{"cpu_s":4,"wall_s":60},"note":"callbacks that only queue the next callback: a timeout inside the same loop would never strike"}
+# airlock-case: {"expect":"timeout","which":"cpu","stdout":"starving\n","limits":{"cpu_s":1,"wall_s":60},"note":"callbacks that only queue the next callback: a timeout inside the same loop would never strike"}
 import asyncio
 
 

@@ -1,4 +1,4 @@
-# airlock-case: {"expect":"timeout","which":"cpu","has":"threads","limits":{"cpu_s":5,"wall_s":60,"vcpus":2},"note":"threads that leave the interpreter lock use both processors at once; main only waits for them"}
+# airlock-case: {"expect":"timeout","which":"cpu","has":"threads","limits":{"cpu_s":1,"wall_s":60,"vcpus":2},"note":"threads that leave the interpreter lock use both processors at once; main only waits for them"}
 import hashlib
 import threading
 

@@ -1,4 +1,4 @@
-# airlock-case: {"expect":"timeout","which":"wall","limits":{"wall_s":4,"cpu_s":60},"quick":true,"note":"the classic: whoever kills one process after another never catches up with it","source":"https://github.com/superradcompany/microsandbox/issues/494"}
+# airlock-case: {"expect":"timeout","which":"wall","limits":{"wall_s":2,"cpu_s":60},"quick":true,"note":"the classic: whoever kills one process after another never catches up with it","source":"https://github.com/superradcompany/microsandbox/issues/494"}
 import os
 
 if os.getuid() == 0 or os.getppid() != 1:

@@ -1,4 +1,4 @@
-// airlock-case: {"expect":"timeout","which":"wall","limits":{"wall_s":9,"cpu_s":60,"pids":48,"mem_mib":384},"note":"the program starts itself twice and waits: new images by exec, not mere copies"}
+// airlock-case: {"expect":"timeout","which":"wall","limits":{"wall_s":3,"cpu_s":60,"pids":48,"mem_mib":384},"note":"the program starts itself twice and waits: new images by exec, not mere copies"}
 if (process.getuid() === 0) throw new Error("for a sandbox only");
 const { spawn } = require("child_process");
 

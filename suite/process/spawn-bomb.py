@@ -1,4 +1,4 @@
-# airlock-case: {"expect":"timeout","which":"wall","limits":{"wall_s":4,"cpu_s":60,"pids":32,"mem_mib":384},"note":"the program starts itself twice and waits: new images by exec, not mere copies"}
+# airlock-case: {"expect":"timeout","which":"wall","limits":{"wall_s":2,"cpu_s":60,"pids":32,"mem_mib":384},"note":"the program starts itself twice and waits: new images by exec, not mere copies"}
 import os
 import subprocess
 import sys

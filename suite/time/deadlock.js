@@ -1,4 +1,4 @@
-// airlock-case: {"expect":"timeout","which":"wall","never":"never reached","limits":{"wall_s":8,"cpu_s":60},"note":"the main thread waits for a word in shared memory that nobody will ever change"}
+// airlock-case: {"expect":"timeout","which":"wall","never":"never reached","limits":{"wall_s":1,"cpu_s":60},"note":"the main thread waits for a word in shared memory that nobody will ever change"}
 const lock = new Int32Array(new SharedArrayBuffer(4));
 
 function take() {

@@ -1,4 +1,4 @@
-# airlock-case: {"expect":"timeout","which":"wall","never":"never reached","limits":{"wall_s":3,"cpu_s":60},"note":"two threads wait for each other for ever without using CPU"}
+# airlock-case: {"expect":"timeout","which":"wall","never":"never reached","limits":{"wall_s":1,"cpu_s":60},"note":"two threads wait for each other for ever without using CPU"}
 import threading
 
 first, second = threading.Lock(), threading.Lock()

@@ -1,4 +1,4 @@
-# airlock-case: {"expect":"timeout","which":"wall","never":"ignored: 0\n","limits":{"wall_s":3,"cpu_s":60},"note":"whoever asks politely before killing waits for ever","source":"https://github.com/earendil-works/pi/issues/7864"}
+# airlock-case: {"expect":"timeout","which":"wall","never":"ignored: 0\n","limits":{"wall_s":1,"cpu_s":60},"note":"whoever asks politely before killing waits for ever","source":"https://github.com/earendil-works/pi/issues/7864"}
 import signal
 import time
 

@@ -1,4 +1,4 @@
-# airlock-case: {"expect":"timeout","which":"wall","never":"continued","limits":{"wall_s":3,"cpu_s":60},"note":"a stopped program has not ended, and must not be taken for one that has"}
+# airlock-case: {"expect":"timeout","which":"wall","never":"continued","limits":{"wall_s":1,"cpu_s":60},"note":"a stopped program has not ended, and must not be taken for one that has"}
 import os
 import signal
 

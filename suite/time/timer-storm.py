@@ -1,4 +1,4 @@
-# airlock-case: {"expect":"timeout","which":"cpu","has":"storm","limits":{"cpu_s":3,"wall_s":60},"note":"a timer every few microseconds keeps kernel and interpreter busy without a loop in the program"}
+# airlock-case: {"expect":"timeout","which":"cpu","has":"storm","limits":{"cpu_s":1,"wall_s":60},"note":"a timer every few microseconds keeps kernel and interpreter busy without a loop in the program"}
 import signal
 
 signal.signal(signal.SIGALRM, lambda number, frame: None)
