@@ -9,6 +9,6 @@ while (last.pid !== undefined && children < 1000) {
   last = spawn("sleep", ["600"], { stdio: "ignore" });
 }
 last.on("error", (e) => {
-  console.log(own + children === 32 ? "exact" : `${own} + ${children}`, "then", e.code);
+  console.log(own + children === 32 ? "exact," : `${own} + ${children}`, "then", e.code);
   process.exit(0);
 });

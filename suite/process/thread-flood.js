@@ -1,4 +1,4 @@
-// airlock-case: {"expect":"success","stdout":"refused\nmain goes on\n","events":["pids_refused"],"limits":{"pids":14},"note":"threads count like processes: workers are refused when there is no room for one more"}
+// airlock-case: {"expect":"success","stdout":"refused\nmain goes on\n","events":["pids_refused"],"limits":{"pids":10},"note":"threads count like processes: workers are refused when there is no room for one more"}
 const { Worker } = require("worker_threads");
 
 let refused = false;
