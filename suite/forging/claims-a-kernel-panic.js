@@ -1,4 +1,4 @@
-// airlock-case: {"expect":"user_exception","exit":5,"err":"Kernel panic","note":"words and files by which a sandbox might learn of an oom or a panic, made up by the program"}
+// airlock-case: {"expect":"user_exception","exit":5,"err":"Kernel panic","note":"words and files by which a sandbox might learn of an oom or a panic, made up by the program; what it cannot write or what leads nowhere is all the same"}
 if (process.getuid() === 0 || process.ppid !== 1) throw new Error("for a sandbox only");
 const fs = require("fs");
 
@@ -11,8 +11,7 @@ process.exitCode = 5;
 for (const place of ["/dev/kmsg", "/dev/console", "/dev/hvc0", "/dev/ttyS0", "/proc/sysrq-trigger"]) {
   try {
     fs.appendFileSync(place, words);
-    process.exitCode = 1;
   } catch {
-    // as it should be
+    // not there, not for us, or a device that leads nowhere
   }
 }

@@ -1,4 +1,4 @@
-# airlock-case: {"expect":"user_exception","exit":5,"err":"Kernel panic","note":"words and files by which a sandbox might learn of an oom or a panic, made up by the program"}
+# airlock-case: {"expect":"user_exception","exit":5,"err":"Kernel panic","note":"words and files by which a sandbox might learn of an oom or a panic, made up by the program; what it cannot write or what leads nowhere is all the same"}
 import os
 import sys
 
@@ -12,7 +12,6 @@ for place in ("/dev/kmsg", "/dev/console", "/dev/hvc0", "/dev/ttyS0", "/proc/sys
     try:
         with open(place, "w") as f:
             f.write(words)
-        sys.exit(f"wrote to {place}")
     except OSError:
         pass
 sys.exit(5)
