@@ -1,0 +1,4 @@
+# airlock-case: {"expect":"timeout","which":"cpu","has":"spinning","limits":{"cpu_s":1,"wall_s":60},"quick":true,"note":"the plainest attack: burn CPU for ever; what was printed before must come back"}
+print("spinning", flush=True)
+while True:
+    pass
