@@ -1,0 +1,16 @@
+// airlock-case: {"expect": "success", "has": "nobody reached", "never": "BREACH", "quick": true, "note": "IPv4 connections to public and private addresses fail at once, without waiting for a time-out"}
+const net = require('net');
+const hosts = ['1.1.1.1', '8.8.8.8', '93.184.216.34', '10.0.0.1', '172.16.0.1', '192.168.1.1', '100.64.0.1', '255.255.255.255'];
+let hit = 0;
+const attempt = (host, port) => new Promise((done) => {
+  const s = net.connect({ host, port, timeout: 5000 });
+  s.on('connect', () => { hit++; s.destroy(); done('connected'); });
+  s.on('timeout', () => { s.destroy(); done('timeout'); });
+  s.on('error', (e) => done(e.code));
+});
+(async () => {
+  const start = process.hrtime.bigint();
+  for (const host of hosts) console.log(host, await attempt(host, 80), await attempt(host, 443));
+  const quick = process.hrtime.bigint() - start < 5000000000n;
+  console.log(hit ? 'BREACH' : quick ? 'nobody reached' : 'SLOW');
+})();
