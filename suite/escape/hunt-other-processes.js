@@ -7,8 +7,8 @@ const own = new Set([process.pid, ...fs.readdirSync('/proc/self/task').map(Numbe
 for (let pid = 1; pid < 100; pid++) {
   if (own.has(pid)) continue;
   const tries = {
-    signal: () => process.kill(pid, 0), stop: () => process.kill(pid, 'SIGSTOP'), memory: () => fs.openSync(`/proc/${pid}/mem`, 'r+'),
-    maps: () => fs.readFileSync(`/proc/${pid}/maps`), files: () => fs.readdirSync(`/proc/${pid}/fd`), nice: () => os.setPriority(pid, 19),
+    signal: () => process.kill(pid, 0), end: () => process.kill(pid, 'SIGKILL'), reboot: () => process.kill(pid, 'SIGINT'), stop: () => process.kill(pid, 'SIGSTOP'),
+    memory: () => fs.openSync(`/proc/${pid}/mem`, 'r+'), maps: () => fs.readFileSync(`/proc/${pid}/maps`), files: () => fs.readdirSync(`/proc/${pid}/fd`), nice: () => os.setPriority(pid, 19),
   };
   for (const [name, action] of Object.entries(tries)) {
     try {

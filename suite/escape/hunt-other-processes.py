@@ -5,7 +5,7 @@ import signal
 
 hit = []
 for pid in [p for p in range(1, 300) if p != os.getpid()]:
-    for name, action in (("signal", lambda: os.kill(pid, 0)), ("stop", lambda: os.kill(pid, signal.SIGSTOP)), ("memory", lambda: open(f"/proc/{pid}/mem", "r+b")),
+    for name, action in (("signal", lambda: os.kill(pid, 0)), ("end", lambda: os.kill(pid, signal.SIGKILL)), ("reboot", lambda: os.kill(pid, signal.SIGINT)), ("stop", lambda: os.kill(pid, signal.SIGSTOP)), ("memory", lambda: open(f"/proc/{pid}/mem", "r+b")),
                          ("maps", lambda: open(f"/proc/{pid}/maps").read()), ("files", lambda: os.listdir(f"/proc/{pid}/fd")),
                          ("nice", lambda: os.setpriority(os.PRIO_PROCESS, pid, 19)), ("limit", lambda: resource.prlimit(pid, resource.RLIMIT_CPU, (1, 1))),
                          ("oom", lambda: open(f"/proc/{pid}/oom_score_adj", "w")), ("affinity", lambda: os.sched_setaffinity(pid, {0}))):

@@ -2,7 +2,8 @@
 import os
 import socket
 
-found = [base for base, dirs, files in os.walk("/") if "airlock-mark" in files and not base.startswith("/proc")]
+found = [place for place in ["/"] + ["/" + n for n in os.listdir("/")] + ["/usr/local", "/var/tmp", "/dev/shm", "/dev/mqueue"]
+         if os.path.lexists(place + "/airlock-mark")]
 with socket.socket(socket.AF_UNIX) as s:
     if s.connect_ex("\0airlock-mark") == 0:
         found.append("socket")

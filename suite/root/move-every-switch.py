@@ -1,5 +1,6 @@
-# airlock-case: {"expect": "success", "has": "switches moved", "root": true, "note": "the switches of the guest's kernel are its own: caches dropped, limits raised, protections off, and the job still ends in order"}
+# airlock-case: {"expect": "success", "has": "switches moved", "root": true, "note": "the switches and the clock of the guest's kernel are its own: caches dropped, protections off, decades forward and back, and the job still ends in order"}
 import os
+import time
 
 moved = 0
 for name, value in (("vm/drop_caches", "3"), ("vm/overcommit_memory", "1"), ("vm/swappiness", "0"), ("kernel/sysrq", "1"), ("kernel/kptr_restrict", "0"),
@@ -12,4 +13,6 @@ for name, value in (("vm/drop_caches", "3"), ("vm/overcommit_memory", "1"), ("vm
         moved += 1
     except OSError as e:
         print(name, os.strerror(e.errno))
-print("switches moved", moved > 8)
+for year in (2000, 2060, 1980, 2030):
+    time.clock_settime(time.CLOCK_REALTIME, (year - 1970) * 365.25 * 86400)
+print("switches moved", moved > 8, time.gmtime().tm_year)
