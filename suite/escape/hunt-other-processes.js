@@ -1,4 +1,4 @@
-// airlock-case: {"expect": "success", "has": "nobody to harm", "never": "BREACH", "quick": true, "note": "signals, tracing, memory, priority and limits of every pid around: only the program's own process answers"}
+// airlock-case: {"expect": "success", "has": "nobody to harm", "never": "BREACH", "note": "signals, tracing, memory, priority and limits of every pid around: only the program's own process answers"}
 const fs = require('fs');
 const os = require('os');
 const hit = [];

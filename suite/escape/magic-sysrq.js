@@ -1,4 +1,4 @@
-// airlock-case: {"expect": "success", "stdout": "still running\n", "quick": true, "note": "the kernel's emergency keys crash, reboot and power off; writing them has no effect for the program"}
+// airlock-case: {"expect": "success", "stdout": "still running\n", "note": "the kernel's emergency keys crash, reboot and power off; writing them has no effect for the program"}
 const fs = require('fs');
 for (const key of 'hsumwcob') {
   for (const path of ['/proc/sysrq-trigger', '/proc/sys/kernel/sysrq']) {

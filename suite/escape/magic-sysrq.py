@@ -1,4 +1,4 @@
-# airlock-case: {"expect": "success", "stdout": "still running\n", "quick": true, "note": "the kernel's emergency keys crash, reboot and power off; writing them has no effect for the program"}
+# airlock-case: {"expect": "success", "stdout": "still running\n", "note": "the kernel's emergency keys crash, reboot and power off; writing them has no effect for the program"}
 for key in "hsumwcob":
     for path in ("/proc/sysrq-trigger", "/proc/sys/kernel/sysrq"):
         try:

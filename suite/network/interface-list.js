@@ -1,4 +1,4 @@
-// airlock-case: {"expect": "success", "has": "only loopback", "quick": true, "note": "network is refused by there being no device, not by rules: the list of interfaces shows it"}
+// airlock-case: {"expect": "success", "has": "only loopback", "note": "network is refused by there being no device, not by rules: the list of interfaces shows it"}
 const fs = require('fs');
 const os = require('os');
 const table = (name, head) => fs.readFileSync('/proc/net/' + name, 'utf8').trim().split('\n').slice(head);

@@ -1,4 +1,4 @@
-# airlock-case: {"expect": "success", "has": "only loopback", "quick": true, "note": "network is refused by there being no device, not by rules: the list of interfaces shows it"}
+# airlock-case: {"expect": "success", "has": "only loopback", "note": "network is refused by there being no device, not by rules: the list of interfaces shows it"}
 import socket
 
 names = [name for _, name in socket.if_nameindex()]

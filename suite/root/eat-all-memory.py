@@ -1,4 +1,4 @@
-# airlock-case: {"expect": ["oom", "sandbox_failure", "user_exception"], "has": "eating", "limits": {"mem_mib": 64, "wall_s": 30}, "root": true, "note": "the guest's own memory limit is lifted and the program spared by its killer; the fixed size of the machine is the end"}
+# airlock-case: {"expect": ["oom", "sandbox_failure", "user_exception"], "has": "eating", "limits": {"mem_mib": 64, "wall_s": 20}, "root": true, "note": "the guest's own memory limit is lifted and the program spared by its killer; the fixed size of the machine is the end"}
 import os
 
 print("eating", flush=True)

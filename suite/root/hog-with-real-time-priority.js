@@ -1,4 +1,4 @@
-// airlock-case: {"expect": "timeout", "which": "cpu", "has": "hogging", "limits": {"cpu_s": 8, "wall_s": 120}, "root": true, "note": "a program above every other thread of its machine starves the agent; CPU time is counted outside"}
+// airlock-case: {"expect": "timeout", "which": "cpu", "has": "hogging", "limits": {"cpu_s": 1, "wall_s": 60}, "root": true, "note": "a program above every other thread of its machine starves the agent; CPU time is counted outside"}
 const fs = require('fs');
 const os = require('os');
 fs.writeSync(1, 'hogging\n');

@@ -1,4 +1,4 @@
-# airlock-case: {"expect": "timeout", "which": "wall", "has": "refusing", "limits": {"wall_s": 5}, "root": true, "note": "signals ignored, emergency keys off and the agent frozen: the machine has no say in its end, the monitor is killed"}
+# airlock-case: {"expect": "timeout", "which": "wall", "has": "refusing", "limits": {"wall_s": 2}, "root": true, "note": "signals ignored, emergency keys off and the agent frozen: the machine has no say in its end, the monitor is killed"}
 import os
 import signal
 import time

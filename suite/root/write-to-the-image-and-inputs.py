@@ -1,4 +1,4 @@
-# airlock-case: {"expect": "success", "has": "both refused", "never": "BREACH", "in": {"given.txt": "given\n"}, "root": true, "quick": true, "note": "the disks with image and inputs are read-only outside the guest, so its root cannot write them either"}
+# airlock-case: {"expect": "success", "has": "both refused", "never": "BREACH", "in": {"given.txt": "given\n"}, "root": true, "note": "the disks with image and inputs are read-only outside the guest, so its root cannot write them either"}
 import os
 
 hit = []
