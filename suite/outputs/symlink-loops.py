@@ -1,4 +1,4 @@
-# airlock-case: {"expect": "success", "has": "loops made", "outputs": {"dir": null, "dir/file": 1}, "dropped": 6, "note": "links that lead to themselves, to each other or to the directory above must not send the collector round and round"}
+# airlock-case: {"expect": "success", "has": "loops made", "outputs": {"dir/file": 1}, "dropped": 6, "note": "links that lead to themselves, to each other or to the directory above must not send the collector round and round"}
 import os
 
 os.symlink("self", "/out/self")

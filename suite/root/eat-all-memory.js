@@ -1,8 +1,8 @@
-// airlock-case: {"expect": ["oom", "sandbox_failure", "user_exception"], "has": "eating", "limits": {"mem_mib": 128, "wall_s": 30}, "root": true, "note": "the guest's own memory limit is lifted and the program spared by its killer; the fixed size of the machine is the end"}
+// airlock-case: {"expect": "oom", "has": "eating", "limits": {"mem_mib": 128, "wall_s": 20}, "events": ["oom_kill"], "root": true, "note": "the guest's own memory limit is lifted; the fixed size of the machine is the end, long before the gigabyte that is asked for"}
 const fs = require('fs');
 fs.writeSync(1, 'eating\n');
-for (const [path, value] of [['/sys/fs/cgroup/job/memory.max', 'max'], ['/proc/self/oom_score_adj', '-1000'], ['/proc/sys/vm/overcommit_memory', '1']]) {
+for (const [path, value] of [['/sys/fs/cgroup/job/memory.max', 'max'], ['/proc/sys/vm/overcommit_memory', '1'], ['/proc/sys/vm/min_free_kbytes', '16384']]) {
   fs.writeFileSync(path, value);
 }
-const kept = [];
-for (;;) kept.push(Buffer.alloc(1 << 20, 'x'));
+const kept = Buffer.alloc(2 ** 30, 'x');
+fs.writeSync(1, `a gigabyte ${kept.length}\n`);

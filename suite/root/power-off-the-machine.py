@@ -1,4 +1,4 @@
-# airlock-case: {"expect": "sandbox_failure", "has": "off", "never": "STILL HERE", "limits": {"wall_s": 1}, "root": true, "note": "a machine that is halted or switched off reports nothing any more; the host does not wait beyond its limit"}
+# airlock-case: {"expect": "sandbox_failure", "has": "off", "never": "STILL HERE", "root": true, "note": "a machine that is halted or switched off reports nothing any more; the host does not wait beyond its limit"}
 import ctypes
 import os
 import time
