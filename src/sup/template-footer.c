@@ -18,12 +18,11 @@ static void json_decref_p(json_t **json)
 int template_footer_encode(const struct template_footer *f, char ret[TEMPLATE_FOOTER_BYTES],
                            struct err *err)
 {
-    auto_json json_t *root = json_pack(
-        "{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:i, s:I, s:I}", "format", FORMAT, "key", f->key.hex,
-        "memory_bytes", (json_int_t)f->memory_bytes, "state_bytes", (json_int_t)f->state_bytes,
-        "state_sha256", f->state.hex, "boot_id", f->boot_id, "tsc_khz", (json_int_t)f->tsc_khz,
-        "protocol", (int)f->ready.version, "guest_memory_bytes",
-        (json_int_t)f->ready.memory_total_bytes, "guest_boot_ns", (json_int_t)f->ready.boot_ns);
+    auto_json json_t *root =
+        json_pack("{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:i}", "format", FORMAT, "key", f->key.hex,
+                  "memory_bytes", (json_int_t)f->memory_bytes, "state_bytes",
+                  (json_int_t)f->state_bytes, "state_sha256", f->state.hex, "boot_id", f->boot_id,
+                  "tsc_khz", (json_int_t)f->tsc_khz, "protocol", (int)f->ready.version);
     size_t len = 0;
 
     memset(ret, 0, TEMPLATE_FOOTER_BYTES);
@@ -70,24 +69,21 @@ int template_footer_decode(const char data[TEMPLATE_FOOTER_BYTES], struct templa
     json_int_t memory = 0;
     json_int_t state = 0;
     json_int_t khz = 0;
-    json_int_t total = 0;
-    json_int_t boot_ns = 0;
     const char *texts[3] = {NULL};
     int r = 0;
 
     if (root == NULL) {
         return bad(err, "its footer is no JSON");
     }
-    if (json_unpack(root, "{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:i, s:I, s:I !}", "format", &format,
-                    "key", &texts[0], "memory_bytes", &memory, "state_bytes", &state,
-                    "state_sha256", &texts[1], "boot_id", &texts[2], "tsc_khz", &khz, "protocol",
-                    &protocol, "guest_memory_bytes", &total, "guest_boot_ns", &boot_ns) < 0) {
+    if (json_unpack(root, "{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:i !}", "format", &format, "key",
+                    &texts[0], "memory_bytes", &memory, "state_bytes", &state, "state_sha256",
+                    &texts[1], "boot_id", &texts[2], "tsc_khz", &khz, "protocol", &protocol) < 0) {
         return bad(err, "its footer lacks a part, or has one too many");
     }
     if (format != FORMAT || protocol != (int)PROTO_VERSION) {
         return bad(err, "another version of airlock made it");
     }
-    if (!sizes_fit(memory, state) || khz <= 0 || total <= 0 || boot_ns <= 0) {
+    if (!sizes_fit(memory, state) || khz <= 0) {
         return bad(err, "a number in its footer is out of range");
     }
     r = take_digest(texts[0], &f.key, err);
@@ -103,9 +99,7 @@ int template_footer_decode(const char data[TEMPLATE_FOOTER_BYTES], struct templa
     f.memory_bytes = (uint64_t)memory;
     f.state_bytes = (uint64_t)state;
     f.tsc_khz = (uint64_t)khz;
-    f.ready = (struct msg_ready){.version = (uint32_t)protocol,
-                                 .memory_total_bytes = (uint64_t)total,
-                                 .boot_ns = (uint64_t)boot_ns};
+    f.ready.version = (uint32_t)protocol;
     *ret = f;
     return 0;
 }

@@ -420,6 +420,7 @@ int template_take(const struct template_request *q, struct template *ret, struct
             if (r == 0) {
                 r = find(q, dirfd, &key, ret, err);
                 ret->built = r == 0;
+                err->class = r < 0 ? ERR_HOST : err->class; /* what we just built must be good */
             }
         }
     }

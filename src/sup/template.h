@@ -29,7 +29,7 @@ struct template
     struct digest key;
     int memory_fd;          /* read-only: the memory from offset 0 */
     int state_fd;           /* at its offset; each machine needs its own (one template, one use) */
-    struct msg_ready ready; /* what the agent said when it was saved */
+    struct msg_ready ready; /* what the agent said when it was saved: the version alone */
     bool built;             /* for this call */
 };
 
