@@ -16,8 +16,8 @@
 #include "cli/suite-case.h"
 
 #define SUITE_FACTOR_EMULATED     5u
-#define SUITE_START_PYTHON_NS     (5 * NS_PER_S)
-#define SUITE_START_JAVASCRIPT_NS (12 * NS_PER_S)
+#define SUITE_START_PYTHON_NS     (3 * NS_PER_S)
+#define SUITE_START_JAVASCRIPT_NS (8 * NS_PER_S)
 /* Node.js of Debian 12 has 7 threads at the program's first line. */
 #define SUITE_PIDS_JAVASCRIPT 8u
 

@@ -9,8 +9,9 @@
 /* ERR_HOST/-ENOMEM. */
 int spec_no_memory(struct err *err) nonnull_all;
 
-void spec_limit_put(struct spec_limits *l, const struct spec_limit_info *info,
-                    uint64_t value) nonnull_all;
+/* The caller's own value for a limit; it is in the range of info. */
+void spec_limit_give(struct spec *spec, const struct spec_limit_info *info,
+                     uint64_t value) nonnull_all;
 
 /* Fails: "LABEL: 'SHOWN' WHY; give a value from MIN to MAX" (ERR_USAGE). */
 int spec_limit_fail(const struct spec_limit_info *info, const char *label, const char *shown,

@@ -393,8 +393,7 @@ static int take_limits(struct spec *spec, json_t *json, struct err *err)
                              " to %" PRIu64,
                              path, (int64_t)v, info->min / unit, info->max / unit);
         }
-        spec_limit_put(&spec->limits, info, (uint64_t)v * unit);
-        spec->cpu_given = spec->cpu_given || info->offset == offsetof(struct spec_limits, cpu_ns);
+        spec_limit_give(spec, info, (uint64_t)v * unit);
     }
     return 0;
 }

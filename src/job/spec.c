@@ -68,11 +68,16 @@ const struct spec_limit_info spec_limit_infos[] = {
 };
 const size_t spec_limit_infos_len = ARRAY_LEN(spec_limit_infos);
 
+static void limit_put(struct spec_limits *l, const struct spec_limit_info *info, uint64_t value)
+{
+    *(uint64_t *)(void *)((char *)l + info->offset) = value;
+}
+
 void spec_init(struct spec *spec)
 {
     *spec = (struct spec){.stdin_fd = -1};
     for (size_t i = 0; i < spec_limit_infos_len; i++) {
-        spec_limit_put(&spec->limits, &spec_limit_infos[i], spec_limit_infos[i].def);
+        limit_put(&spec->limits, &spec_limit_infos[i], spec_limit_infos[i].def);
     }
 }
 
@@ -116,9 +121,26 @@ int spec_no_memory(struct err *err)
     return err_set(err, ERR_HOST, ENOMEM, "out of memory reading the job");
 }
 
-void spec_limit_put(struct spec_limits *l, const struct spec_limit_info *info, uint64_t value)
+void spec_limit_give(struct spec *spec, const struct spec_limit_info *info, uint64_t value)
 {
-    *(uint64_t *)(void *)((char *)l + info->offset) = value;
+    limit_put(&spec->limits, info, value);
+    switch (info->offset) {
+    case offsetof(struct spec_limits, cpu_ns):
+        spec->cpu_given = true;
+        break;
+    case offsetof(struct spec_limits, output_bytes):
+    case offsetof(struct spec_limits, output_files):
+    case offsetof(struct spec_limits, output_depth):
+        spec->outputs_given = true;
+        break;
+    default:
+        break;
+    }
+}
+
+bool spec_wants_outputs(const struct spec *spec)
+{
+    return spec->out_dir != NULL || spec->contract.kind != CONTRACT_NONE || spec->outputs_given;
 }
 
 const char *spec_value_text(enum spec_unit unit, uint64_t v, char out[32])
@@ -200,8 +222,7 @@ int spec_set_limit(struct spec *spec, const struct spec_limit_info *info, const 
     if (v < info->min) {
         return spec_limit_fail(info, label, shown.s, v == 0 ? "is zero" : "is too small", err);
     }
-    spec_limit_put(&spec->limits, info, v);
-    spec->cpu_given = spec->cpu_given || info->offset == offsetof(struct spec_limits, cpu_ns);
+    spec_limit_give(spec, info, v);
     return 0;
 }
 

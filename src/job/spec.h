@@ -100,8 +100,9 @@ struct spec {
     int stdin_fd;  /* -1, or a descriptor to read (owned) */
     char *out_dir; /* host directory for outputs, NULL = drop and list */
     struct spec_limits limits;
-    bool root;      /* the program is the guest's root */
-    bool cpu_given; /* limits.cpu_ns is the caller's word, not the default */
+    bool root;          /* the program is the guest's root */
+    bool cpu_given;     /* limits.cpu_ns is the caller's word, not the default */
+    bool outputs_given; /* a cap of outputs is */
 };
 
 /*
@@ -109,6 +110,12 @@ struct spec {
  * there, and Node.js alone needs about 4 s to start. A value that the caller gave is kept exactly.
  */
 #define SPEC_CPU_EMULATED_NS (10 * NS_PER_S)
+
+/*
+ * Does the caller want outputs: a place for them, a contract on them, or a cap of their own choice?
+ * Then what goes over a cap decides the verdict; else the caps only bound the work.
+ */
+must_use bool spec_wants_outputs(const struct spec *spec) nonnull_all;
 
 void spec_init(struct spec *spec) nonnull_all; /* defaults of every limit; stdin_fd -1 */
 void spec_fini(struct spec *spec) nonnull_all;

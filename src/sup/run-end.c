@@ -53,6 +53,10 @@ void run_inspect(struct run *run)
     if (run->over || !run->events.has_exit || run->session.state != SESSION_DONE) {
         return;
     }
+    if (run->session.outputs_cut) { /* nobody wants them, and none is listed */
+        run->result.outputs = outputs;
+        return;
+    }
     if (inspect_outputs(&job, &run->inspection, &err) < 0) {
         (void)!str_escape(&text, err.msg, strlen(err.msg), false);
         run_decide(run, inspect_event(&err), "inspect", (const char *)text.data);

@@ -212,6 +212,17 @@ static int on_output(struct session *s, const struct frame *f, uint64_t now_ns, 
     return fd_write_full(s->output_fd, f->data, f->len, err);
 }
 
+/* Decides, or if nobody wants the outputs says that none is listed (docs/decisions/0025). */
+static void over_cap(struct session *s, enum event_kind kind, uint64_t now_ns, const char *where)
+{
+    if (spec_wants_outputs(s->spec)) {
+        decide(s, kind, now_ns, where);
+        return;
+    }
+    s->outputs_cut = true;
+    events_add(s->events, EVENT_OUTPUT_DROPPED, now_ns, event_name(kind), where);
+}
+
 static void on_output_end(struct session *s, const struct frame *f, uint64_t now_ns)
 {
     struct msg_output_end end = {0};
@@ -233,13 +244,13 @@ static void on_output_end(struct session *s, const struct frame *f, uint64_t now
     case MSG_OUTPUT_COMPLETE:
         break;
     case MSG_OUTPUT_BYTES:
-        decide(s, EVENT_OUTPUT_BYTES_CAP, now_ns, (const char *)shown.data);
+        over_cap(s, EVENT_OUTPUT_BYTES_CAP, now_ns, (const char *)shown.data);
         break;
     case MSG_OUTPUT_FILES:
-        decide(s, EVENT_OUTPUT_FILES_CAP, now_ns, (const char *)shown.data);
+        over_cap(s, EVENT_OUTPUT_FILES_CAP, now_ns, (const char *)shown.data);
         break;
     case MSG_OUTPUT_DEPTH:
-        decide(s, EVENT_OUTPUT_DEPTH_CAP, now_ns, (const char *)shown.data);
+        over_cap(s, EVENT_OUTPUT_DEPTH_CAP, now_ns, (const char *)shown.data);
         break;
     case MSG_OUTPUT_ERROR:
         decide(s, EVENT_AGENT_FAILED, now_ns, "the agent could not read the output directory");

@@ -59,6 +59,7 @@ struct session {
     struct msg_ready ready;
     size_t tail_len;
     char tail[SESSION_TAIL + 1]; /* last bytes of stderr */
+    bool outputs_cut; /* they went over a cap and nobody wants them: the stream is not complete */
     bool stdin_done;
     bool ended;    /* a deciding event was recorded: no more frames count */
     bool asked;    /* STOP was sent */

@@ -160,3 +160,15 @@ def python_example(t):
 @case("the Node.js example gives what it gives on the host")
 def node_example(t):
     example(t, "flatten-catalog.js", "catalog.json", ["flat.csv", "stats.json"], "/usr/bin/node")
+
+
+@case("outputs over a default cap that nobody asked for are dropped, and the verdict follows the program")
+def unwanted(t):
+    many = "import sys\nfor i in range(100): open(f'/out/{i}', 'w').close()\nsys.exit(int(sys.argv[1]))\n"
+    result = t.run(many, args=["0"])
+    t.expect(result, "success", outputs=[], dropped=[])
+    told = [e for e in result.events if e["kind"] == "output_dropped"]
+    t.equal([e["reason"] for e in told], ["output_files_cap"], "the event's reason")
+    t.expect(t.run(many, args=["3"]), "user_exception", exit_code=3)
+    t.expect(t.run(many, "--out-files", "64", args=["0"]), "output_overflow", reason="output_files")
+    t.expect(t.run(many, args=["0"], out=True), "output_overflow", reason="output_files")
