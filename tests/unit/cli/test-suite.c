@@ -281,13 +281,13 @@ static void clocks_are_scaled_but_not_those_to_be_reached(void **state)
     assert_true(has_word("f/k.py", plain, false, "--wall=4000ms"));
     assert_true(has_word("f/k.py", plain, true, "--wall=20000ms"));
     assert_true(has_word("f/k.py", plain, true, "--cpu=10000ms"));
-    assert_true(has_word("f/k.py", wall, true, "--wall=9000ms"));
-    assert_true(has_word("f/k.js", wall, true, "--wall=16000ms"));
+    assert_true(has_word("f/k.py", wall, true, "--wall=7000ms"));
+    assert_true(has_word("f/k.js", wall, true, "--wall=12000ms"));
     assert_true(has_word("f/k.py", wall, true, "--cpu=10000ms"));
     assert_true(has_word("f/k.py", cpu, true, "--wall=20000ms"));
-    assert_true(has_word("f/k.py", cpu, true, "--cpu=7000ms"));
+    assert_true(has_word("f/k.py", cpu, true, "--cpu=5000ms"));
     assert_true(has_word("f/k.py", cpu, false, "--cpu=2000ms"));
-    assert_true(has_word("f/k.py", either, true, "--wall=9000ms"));
+    assert_true(has_word("f/k.py", either, true, "--wall=7000ms"));
     assert_true(has_word("f/k.py", maybe, true, "--wall=20000ms"));
     /* without a header's word: the product's native default, scaled */
     assert_true(has_word("f/k.py", "{\"expect\":\"success\"}", true, "--wall=50000ms"));
