@@ -67,7 +67,8 @@ static void start(struct agent *a, const struct frame *frame)
         agent_fail(a, phase, &err);
         return;
     }
-    if (streams_open(&a->io, &a->job, &err) < 0) {
+    if (streams_open(&a->io, &a->job, &err) < 0 ||
+        streams_give(&a->io, PROGRAM_UID, PROGRAM_GID, &err) < 0) {
         agent_fail(a, "pipe", &err);
         return;
     }

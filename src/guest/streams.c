@@ -90,6 +90,16 @@ int streams_open(struct streams *io, const struct msg_job *job, struct err *err)
     return 0;
 }
 
+int streams_give(const struct streams *io, uid_t uid, gid_t gid, struct err *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(io->child); i++) {
+        if (fchown(io->child[i], uid, gid) < 0) {
+            return err_sys(err, "give descriptor %zu to the program", i);
+        }
+    }
+    return 0;
+}
+
 int stream_forward(struct stream *stream, struct channel *ch, struct err *err)
 {
     uint64_t left = stream->cap - stream->forwarded;

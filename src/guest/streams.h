@@ -55,6 +55,13 @@ void streams_fini(struct streams *io) nonnull_all;
 must_use int streams_open(struct streams *io, const struct msg_job *job,
                           struct err *err) nonnull_all;
 
+/*
+ * Makes the pipes the program's own: a pipe is its maker's, mode 0600, and opening /dev/stdin or
+ * /dev/stdout opens it anew.
+ */
+must_use int streams_give(const struct streams *io, uid_t uid, gid_t gid,
+                          struct err *err) nonnull_all;
+
 /* Closes the program's ends. */
 void streams_close_child(struct streams *io) nonnull_all;
 

@@ -144,3 +144,17 @@ def plain(t):
 def quiet(t):
     result = t.run("import sys\nprint('only me', file=sys.stderr)\n", "--quiet", as_json=False)
     t.equal((result.code, result.err), (0, "only me\n"), "exit code and stderr")
+
+
+REOPEN = """
+import sys
+print(open('/dev/stdin').read(), end='', file=open('/dev/stdout', 'w'))
+print('told', file=open('/dev/stderr', 'w'))
+"""
+
+
+@case("/dev/stdin, /dev/stdout and /dev/stderr can be opened by name")
+def by_name(t):
+    t.expect(t.run(REOPEN, stdin=b"a line\n"), "success", stdout=b"a line\n", stderr=b"told\n")
+    result = t.run("process.stdout.write(require('fs').readFileSync('/dev/stdin'))\n", js=True, stdin=b"x" * 100000)
+    t.expect(result, "success", stdout=b"x" * 100000)
