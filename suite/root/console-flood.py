@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "success", "has": "console flooded", "root": true, "note": "the console is kept as a bounded, escaped tail; megabytes of forged panics and terminal escapes on it change nothing"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import os
 import time
 

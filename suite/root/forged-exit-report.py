@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "sandbox_failure", "has": "forging", "never": "STILL HERE", "events": ["protocol_error"], "root": true, "only": "Node.js cannot take another process's descriptor, and the port opens only once", "note": "an EXIT frame with the right number and order but a short payload is not believed in part"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import ctypes
 import os
 import struct

@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "sandbox_failure", "has": "promising", "events": ["protocol_error"], "root": true, "only": "Node.js cannot take another process's descriptor, and the port opens only once", "note": "a header that announces four gigabytes must not make the host reserve or wait for them"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import ctypes
 import os
 import struct

@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "sandbox_failure", "has": "sending", "events": ["protocol_error"], "root": true, "only": "Node.js cannot take another process's descriptor, and the port opens only once", "note": "bytes that are no frame end the channel at the first of them"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import ctypes
 import os
 import time

@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "timeout", "which": "cpu", "has": "hogging", "limits": {"cpu_s": 1, "wall_s": 60}, "root": true, "note": "a program above every other thread of its machine starves the agent; CPU time is counted outside"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import os
 import time
 

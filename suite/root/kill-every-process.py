@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "sandbox_failure", "has": "killing", "root": true, "note": "the agent's helper dies with all others; without its report there is no end that could be believed"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import os
 import time
 

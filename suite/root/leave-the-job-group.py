@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "success", "has": "left a daemon", "root": true, "note": "a daemon outside the job's control group and session ignores every signal; it ends with the machine at the latest"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import os
 import signal
 import time

@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "success", "has": "modules tried", "root": true, "only": "Node.js has no module calls and the image no tools for them", "note": "false modules are loaded and used ones unloaded by force; the guest's kernel decides, the host does not notice"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import ctypes
 import os
 

@@ -1,4 +1,5 @@
 // airlock-case: {"expect": "success", "has": "switches moved", "root": true, "note": "the switches and the clock of the guest's kernel are its own: caches dropped, protections off, decades forward and back, and the job still ends in order"}
+if (require("os").hostname() !== "airlock") throw new Error("only inside airlock");
 const fs = require('fs');
 const { execFileSync } = require('child_process');
 let moved = 0;

@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "success", "has": "switches moved", "root": true, "note": "the switches and the clock of the guest's kernel are its own: caches dropped, protections off, decades forward and back, and the job still ends in order"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import os
 import time
 

@@ -1,4 +1,5 @@
 // airlock-case: {"expect": "success", "has": "writing", "limits": {"wall_s": 6}, "root": true, "note": "a kilobyte into every device node there is, consoles, ports, memory, watchdogs and disks; whatever breaks is inside the machine"}
+if (require("os").hostname() !== "airlock") throw new Error("only inside airlock");
 const fs = require('fs');
 fs.writeSync(1, 'writing\n');
 const flags = fs.constants.O_WRONLY | fs.constants.O_NONBLOCK | fs.constants.O_NOCTTY;

@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "success", "has": "writing", "limits": {"wall_s": 6}, "root": true, "note": "a kilobyte into every device node there is, consoles, ports, memory, watchdogs and disks; whatever breaks is inside the machine"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import os
 
 print("writing", flush=True)

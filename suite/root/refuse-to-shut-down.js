@@ -1,4 +1,5 @@
 // airlock-case: {"expect": "timeout", "which": "wall", "has": "refusing", "limits": {"wall_s": 2}, "root": true, "note": "signals ignored, emergency keys off and the agent frozen: the machine has no say in its end, the monitor is killed"}
+if (require("os").hostname() !== "airlock") throw new Error("only inside airlock");
 const fs = require('fs');
 fs.writeSync(1, 'refusing\n');
 for (const sig of ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2']) process.on(sig, () => {});

@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "timeout", "which": "wall", "has": "refusing", "limits": {"wall_s": 2}, "root": true, "note": "signals ignored, emergency keys off and the agent frozen: the machine has no say in its end, the monitor is killed"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import os
 import signal
 import time

@@ -1,4 +1,5 @@
 // airlock-case: {"expect": "sandbox_failure", "has": "unbinding", "never": "STILL HERE", "root": true, "note": "channel, disks and console lose their drivers one after the other; the agent cannot report, and no report is no success"}
+if (require("os").hostname() !== "airlock") throw new Error("only inside airlock");
 const fs = require('fs');
 fs.writeSync(1, 'unbinding\n');
 setTimeout(() => {

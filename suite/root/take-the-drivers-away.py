@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "sandbox_failure", "has": "unbinding", "never": "STILL HERE", "root": true, "note": "channel, disks and console lose their drivers one after the other; the agent cannot report, and no report is no success"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import os
 import time
 

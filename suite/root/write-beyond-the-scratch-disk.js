@@ -1,4 +1,5 @@
 // airlock-case: {"expect": "success", "has": "nothing beyond", "never": "BREACH", "limits": {"disk_mib": 32}, "root": true, "note": "the scratch device looks larger than the disk limit; blocks past the limit are refused by the host"}
+if (require("os").hostname() !== "airlock") throw new Error("only inside airlock");
 const fs = require('fs');
 const disk = fs.readdirSync('/sys/block').find((d) => d.startsWith('vd') && fs.readFileSync(`/sys/block/${d}/serial`, 'utf8').trim() === 'airlock-scratch');
 const fd = fs.openSync('/dev/' + disk, 'r+');

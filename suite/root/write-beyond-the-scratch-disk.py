@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "success", "has": "nothing beyond", "never": "BREACH", "limits": {"disk_mib": 32}, "root": true, "note": "the scratch device looks larger than the disk limit; blocks past the limit are refused by the host"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import os
 
 disk = next(d for d in os.listdir("/sys/block") if d.startswith("vd") and open(f"/sys/block/{d}/serial").read().strip() == "airlock-scratch")

@@ -1,4 +1,5 @@
 // airlock-case: {"expect": "success", "has": "both refused", "never": "BREACH", "in": {"given.txt": "given\n"}, "root": true, "note": "the disks with image and inputs are read-only outside the guest, so its root cannot write them either"}
+if (require("os").hostname() !== "airlock") throw new Error("only inside airlock");
 const fs = require('fs');
 const hit = [];
 for (const disk of fs.readdirSync('/sys/block').filter((d) => d.startsWith('vd'))) {

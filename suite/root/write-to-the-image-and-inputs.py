@@ -1,4 +1,5 @@
 # airlock-case: {"expect": "success", "has": "both refused", "never": "BREACH", "in": {"given.txt": "given\n"}, "root": true, "note": "the disks with image and inputs are read-only outside the guest, so its root cannot write them either"}
+import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import os
 
 hit = []
