@@ -1,4 +1,4 @@
-# airlock-case: {"expect": "output_overflow", "which": "stdout", "out_bytes": 100000, "limits": {"out_kib": 100}, "root": true, "only": "Node.js cannot take another process's descriptor, and the port opens only once", "note": "whoever speaks for the agent is bound by the same cap on stdout, which the host counts"}
+# airlock-case: {"expect": "output_overflow", "which": "stdout", "out_bytes": 102400, "limits": {"out_kib": 100}, "root": true, "only": "Node.js cannot take another process's descriptor, and the port opens only once", "note": "whoever speaks for the agent is bound by the same cap on stdout, which the host counts"}
 import os; os.uname().nodename == "airlock" or exit("only inside airlock")
 import ctypes
 import os
