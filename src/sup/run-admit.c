@@ -100,11 +100,7 @@ void run_admit(struct run *run)
 
 static bool caller_left(void *ctx)
 {
-    struct run *run = ctx;
-
-    client_listen(run->client);
-    client_flush(run->client);
-    return run->client->gone || run->client->canceled;
+    return run_caller_left(ctx);
 }
 
 /* Between two pieces of an input: does the caller still want it, and in time? */
@@ -112,7 +108,7 @@ static int keep_staging(void *ctx, struct err *err)
 {
     struct run *run = ctx;
 
-    if (caller_left(run)) {
+    if (run_caller_left(run)) {
         return err_set(err, ERR_HOST, ECANCELED, "canceled");
     }
     if (clock_mono_ns() > run->phase_deadline) {

@@ -30,39 +30,39 @@ struct run {
     const struct store *store;
     struct client *client;
     struct hold *hold; /* slot and control groups */
-    uint64_t submitted_ns;
-    bool streaming;
-    bool over; /* a deciding event other than the program's exit was recorded */
-    struct events events;
-    struct result result;
     const struct engine *engine;
-    struct store_boot boot;
-    struct stage stage;
-    struct spool input; /* stdin */
-    int output_fd;
-    struct reaper reaper;
-    struct template template; /* the saved state the machine starts from */
-    struct reaper_work reaper_work;
-    bool lost_stored;                  /* in the reaper: it wrote the record itself */
-    char lost_group[CGROUP_NAME_SIZE]; /* the same: what it swept */
+    uint64_t submitted_ns;
     uint64_t submitted_realtime_ns;
-    unsigned int mounts_before;
-    struct record record;
-    struct machine machine;
-    bool machine_made;
-    struct session session;
-    struct buf captured[2];
-    struct inspection inspection;
-    char console[CONSOLE_KEEP + 1]; /* last bytes of the guest's console and the monitor */
-    size_t console_len;
-    char monitor_version[128];
-    uint64_t phase_deadline; /* absolute ns */
-    enum session_state phase_of_deadline;
+    uint64_t phase_deadline;    /* absolute ns */
     uint64_t wall_deadline;     /* absolute, 0 before STARTED */
     uint64_t cpu_base_ns;       /* of the monitor at STARTED */
     uint64_t cpu_next_check;    /* absolute */
     uint64_t memory_next_check; /* absolute, UINT64_MAX where control groups bound it */
-    bool memory_unread;         /* the last look failed */
+    struct events events;
+    struct result result;
+    struct record record;
+    struct store_boot boot;
+    struct stage stage;
+    struct spool input;       /* stdin */
+    struct template template; /* the saved state the machine starts from */
+    struct machine machine;
+    struct session session;
+    struct buf captured[2];
+    struct inspection inspection;
+    struct reaper_work reaper_work;
+    struct reaper reaper;
+    enum session_state phase_of_deadline;
+    unsigned int mounts_before;
+    int output_fd;
+    bool streaming;
+    bool over; /* a deciding event other than the program's exit was recorded */
+    bool machine_made;
+    bool memory_unread;                /* the last look failed */
+    bool lost_stored;                  /* in the reaper: it wrote the record itself */
+    char lost_group[CGROUP_NAME_SIZE]; /* the same: what it swept */
+    char monitor_version[128];
+    char console[CONSOLE_KEEP + 1]; /* last bytes of the guest's console and the monitor */
+    size_t console_len;
 };
 
 /* Nanoseconds from submission; never 0, which means "not reached". */
@@ -75,6 +75,8 @@ void run_decide(struct run *run, enum event_kind kind, const char *reason, const
 void run_decide_by_err(struct run *run, const struct err *err, const char *reason) nonnull_all;
 /* Tells the caller which phase begins. */
 void run_phase(struct run *run, const char *name) nonnull_all;
+/* Hears the caller: true if it is gone or canceled. */
+bool run_caller_left(struct run *run) nonnull_all;
 /* Takes what the console has to say; keeps the end of it. */
 void run_read_console(struct run *run) nonnull_all;
 

@@ -114,7 +114,7 @@ static void console_hint(struct run *run, const char *what, char *text, size_t s
     char words[512];
 
     engine_last_words(run->console, run->console_len, words, sizeof(words));
-    (void)snprintf(text, size, "%s%s%s", what,
+    (void)snprintf(text, size, "%.400s%s%s", what,
                    words[0] != '\0' ? "; last words on its console: " : "", words);
 }
 
@@ -353,6 +353,34 @@ static void monitor_ended(struct run *run)
     run_decide(run, EVENT_MONITOR_EXIT, session_phase(run->session.state), text);
 }
 
+bool run_caller_left(struct run *run)
+{
+    client_listen(run->client);
+    client_flush(run->client);
+    return run->client->gone || run->client->canceled;
+}
+
+/* Everybody but the monitor's end, which is looked at last: what came before still counts. */
+static void serve_ready(struct run *run, const struct pollfd p[POLL_N], uint64_t now)
+{
+    if (p[POLL_CLIENT].revents != 0 && run_caller_left(run)) {
+        run_decide(run, EVENT_CANCELED, NULL, NULL);
+        return;
+    }
+    if (p[POLL_CONSOLE].revents != 0) {
+        run_read_console(run);
+    }
+    if (p[POLL_CONTROL].revents != 0) {
+        serve_control(run);
+        note_phase_change(run, now);
+    }
+    if (p[POLL_CHANNEL].revents != 0 && !run->over) {
+        serve_channel(run);
+        note_phase_change(run, now);
+        client_flush(run->client);
+    }
+}
+
 /* From the monitor's start to a complete report, or to the first deciding event. */
 static void serve(struct run *run)
 {
@@ -369,26 +397,7 @@ static void serve(struct run *run)
         if (run->over) {
             return;
         }
-        if (p[POLL_CLIENT].revents != 0) {
-            client_listen(run->client);
-            client_flush(run->client);
-            if (run->client->gone || run->client->canceled) {
-                run_decide(run, EVENT_CANCELED, NULL, NULL);
-                return;
-            }
-        }
-        if (p[POLL_CONSOLE].revents != 0) {
-            run_read_console(run);
-        }
-        if (p[POLL_CONTROL].revents != 0) {
-            serve_control(run);
-            note_phase_change(run, now);
-        }
-        if (p[POLL_CHANNEL].revents != 0 && !run->over) {
-            serve_channel(run);
-            note_phase_change(run, now);
-            client_flush(run->client);
-        }
+        serve_ready(run, p, now);
         if (p[POLL_MONITOR].revents != 0) {
             monitor_ended(run);
             return;

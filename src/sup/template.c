@@ -114,7 +114,7 @@ static int check_file(const struct template_footer *f, const struct stat *st, st
 
 static int check_state(int fd, const struct template_footer *f, struct err *err)
 {
-    auto_free uint8_t *state = malloc(f->state_bytes); /* bounded by the footer's decoder */
+    auto_free uint8_t *state = malloc(f->state_bytes + 1); /* bounded by the footer's decoder */
     struct digest is = {.hex = ""};
     size_t got = 0;
     int r = 0;

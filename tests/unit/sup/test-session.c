@@ -265,11 +265,29 @@ static void a_cap_that_the_agent_found_names_the_entry(void **state)
 
     (void)state;
     rig_init(&rig);
+    rig.spec.outputs_given = true;
     start(&rig);
     say_exit(&rig, 0);
     say_output_end(&rig, MSG_OUTPUT_FILES);
     check_last(&rig, EVENT_OUTPUT_FILES_CAP, NULL);
     assert_non_null(strstr(rig.events.list[rig.events.n - 1].detail, "'big'"));
+    assert_true(rig.session.ended);
+    rig_fini(&rig);
+}
+
+static void a_cap_on_outputs_that_nobody_wants_is_told_and_decides_nothing(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig);
+    start(&rig);
+    say_exit(&rig, 0);
+    say_output_end(&rig, MSG_OUTPUT_DEPTH);
+    check_last(&rig, EVENT_OUTPUT_DROPPED, NULL);
+    assert_string_equal(rig.events.list[rig.events.n - 1].reason, "output_depth_cap");
+    assert_true(rig.session.outputs_cut);
+    assert_false(rig.session.ended);
     rig_fini(&rig);
 }
 
@@ -444,8 +462,9 @@ TEST_MAIN(T(a_good_agent_is_followed_to_the_end), T(the_cap_is_no_overflow_and_o
           T(another_protocol_version_is_refused), T(garbage_is_a_protocol_error),
           T(half_a_frame_is_waited_for_and_then_forgotten),
           T(more_outputs_than_the_caps_allow_are_not_stored),
-          T(a_cap_that_the_agent_found_names_the_entry), T(after_a_limit_only_last_words_count),
-          T(stdin_keeps_to_the_credit_and_ends_once),
+          T(a_cap_that_the_agent_found_names_the_entry),
+          T(a_cap_on_outputs_that_nobody_wants_is_told_and_decides_nothing),
+          T(after_a_limit_only_last_words_count), T(stdin_keeps_to_the_credit_and_ends_once),
           T(an_answer_to_stop_is_evidence_and_no_verdict),
           T(a_lie_in_answer_to_stop_is_not_believed_and_decides_nothing),
           T(nobody_is_asked_who_does_not_run_or_does_not_read))
