@@ -200,6 +200,11 @@ static int sink(void *ctx, bool is_stderr, const uint8_t *data, size_t len)
     return client_put(run->client, is_stderr ? SUP_STDERR : SUP_STDOUT, data, len);
 }
 
+static void keep_console(void *ctx, const char *text, size_t len)
+{
+    run_keep_console(ctx, text, len);
+}
+
 /* What the machine is, beside the job's disks. */
 static struct machine_config configure(const struct run *run, struct host_tsc tsc)
 {
@@ -215,6 +220,17 @@ static struct machine_config configure(const struct run *run, struct host_tsc ts
     return config;
 }
 
+/* What went wrong with the boot that is to be saved: the same kinds as of a machine that runs. */
+static enum event_kind boot_event(const struct err *err)
+{
+    if (err->class == ERR_GUEST) {
+        return EVENT_PROTOCOL;
+    }
+    return err->errnum == ETIMEDOUT ? EVENT_DEADLINE
+           : err->errnum == EPIPE   ? EVENT_MONITOR_EXIT
+                                    : EVENT_HOST_FAULT;
+}
+
 /* The saved state to start from; the first job of its kind builds it. */
 static void take_template(struct run *run, const struct machine_config *config)
 {
@@ -226,6 +242,7 @@ static void take_template(struct run *run, const struct machine_config *config)
         .boot = &run->boot,
         .config = *config,
         .stop = caller_left,
+        .console = keep_console,
         .ctx = run,
     };
 
@@ -236,6 +253,11 @@ static void take_template(struct run *run, const struct machine_config *config)
         run->result.phases.templated = run_now(run);
     } else if (err.errnum == ECANCELED) {
         run_decide(run, EVENT_CANCELED, NULL, NULL);
+    } else if (boot_event(&err) != EVENT_HOST_FAULT) {
+        char text[EVENT_DETAIL_MAX];
+
+        run_console_hint(run, err.msg, text, sizeof(text));
+        run_decide(run, boot_event(&err), "boot", text);
     } else {
         run_decide_by_err(run, &err, err.class == ERR_USAGE ? "engine_unavailable" : "boot");
     }

@@ -79,6 +79,9 @@ void run_phase(struct run *run, const char *name) nonnull_all;
 bool run_caller_left(struct run *run) nonnull_all;
 /* Takes what the console has to say; keeps the end of it. */
 void run_read_console(struct run *run) nonnull_all;
+void run_keep_console(struct run *run, const char *text, size_t len) nonnull_all;
+/* what, with the last line on the console: the best hint at why a monitor or kernel died. */
+void run_console_hint(const struct run *run, const char *what, char *text, size_t size) nonnull_all;
 
 /* Since the program's start. A clock that cannot be read any more says 0, not a wrap to 2^64. */
 uint64_t run_cpu_used(const struct run *run, uint64_t cpu_ns) nonnull_all;

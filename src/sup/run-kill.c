@@ -116,6 +116,7 @@ void run_kill_machine(struct run *run)
     uint64_t cpu = 0;
 
     if (!run->machine_made) {
+        note_panic(run); /* of a boot that was to be saved */
         return;
     }
     session_end(&run->session);

@@ -92,6 +92,8 @@ static void close_job(struct run *run)
 {
     fd_close_p(&run->machine.channel_fd);
     fd_close_p(&run->machine.console_fd);
+    fd_close_p(&run->machine.control_fd);
+    template_fini(&run->template);
     fd_close_p(&run->stage.input_fd);
     fd_close_p(&run->stage.scratch_fd);
     fd_close_p(&run->input.fd);

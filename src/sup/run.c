@@ -79,14 +79,30 @@ void run_phase(struct run *run, const char *name)
     client_flush(run->client);
 }
 
-/* Keeps the end of what the console says; more is dropped. */
+void run_keep_console(struct run *run, const char *text, size_t len)
+{
+    size_t keep = 0;
+
+    if (len > CONSOLE_KEEP) {
+        text += len - CONSOLE_KEEP;
+        len = CONSOLE_KEEP;
+    }
+    keep = CONSOLE_KEEP - len;
+    if (run->console_len > keep) {
+        memmove(run->console, run->console + (run->console_len - keep), keep);
+        run->console_len = keep;
+    }
+    memcpy(run->console + run->console_len, text, len);
+    run->console_len += len;
+    run->console[run->console_len] = '\0';
+}
+
 void run_read_console(struct run *run)
 {
     char chunk[2048];
 
     for (int turns = 0; turns < 16; turns++) {
         ssize_t n = read(run->machine.console_fd, chunk, sizeof(chunk));
-        size_t keep = 0;
 
         if (n < 0 && errno == EINTR) {
             continue;
@@ -97,19 +113,11 @@ void run_read_console(struct run *run)
         if (n <= 0) {
             return;
         }
-        keep = CONSOLE_KEEP - (size_t)n;
-        if (run->console_len > keep) {
-            memmove(run->console, run->console + (run->console_len - keep), keep);
-            run->console_len = keep;
-        }
-        memcpy(run->console + run->console_len, chunk, (size_t)n);
-        run->console_len += (size_t)n;
-        run->console[run->console_len] = '\0';
+        run_keep_console(run, chunk, (size_t)n);
     }
 }
 
-/* With the last line on the console: the best hint at why a monitor or kernel died. */
-static void console_hint(struct run *run, const char *what, char *text, size_t size)
+void run_console_hint(const struct run *run, const char *what, char *text, size_t size)
 {
     char words[512];
 
@@ -328,7 +336,7 @@ static void serve_control(struct run *run)
         char text[512];
 
         run_read_console(run);
-        console_hint(run, err.msg, text, sizeof(text));
+        run_console_hint(run, err.msg, text, sizeof(text));
         run_decide(run, EVENT_MONITOR_EXIT, session_phase(run->session.state), text);
     }
 }
@@ -349,7 +357,7 @@ static void monitor_ended(struct run *run)
         decide_host_oom(run, "the host's kernel killed the machine for memory");
         return;
     }
-    console_hint(run, "the machine ended by itself", text, sizeof(text));
+    run_console_hint(run, "the machine ended by itself", text, sizeof(text));
     run_decide(run, EVENT_MONITOR_EXIT, session_phase(run->session.state), text);
 }
 

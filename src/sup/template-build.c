@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,15 +13,14 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-#define TURN_MS     50
-#define CONSOLE_MAX 4096
+#define TURN_MS    50
+#define LAST_TURNS 64 /* of a KiB */
+#define LAST_MS    1000
 
 struct build {
     const struct template_request *q;
     struct machine machine;
     struct frame_decoder dec;
-    char console[CONSOLE_MAX]; /* the end of what it said */
-    size_t console_len;
     uint64_t deadline;
     struct msg_ready ready;
     bool is_ready;
@@ -44,38 +42,23 @@ static void read_console(struct build *b)
 {
     char chunk[1024];
     ssize_t n = read(b->machine.console_fd, chunk, sizeof(chunk));
-    size_t keep = 0;
 
-    if (n <= 0) {
-        if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
-            fd_close_p(&b->machine.console_fd);
-        }
-        return;
+    if (n > 0) {
+        b->q->console(b->q->ctx, chunk, (size_t)n);
+    } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
+        fd_close_p(&b->machine.console_fd);
     }
-    keep = sizeof(b->console) - (size_t)n;
-    if (b->console_len > keep) {
-        memmove(b->console, b->console + (b->console_len - keep), keep);
-        b->console_len = keep;
-    }
-    memcpy(b->console + b->console_len, chunk, (size_t)n);
-    b->console_len += (size_t)n;
-}
-
-static int with_last_words(struct build *b, int errnum, const char *what, struct err *err)
-{
-    char words[512];
-
-    engine_last_words(b->console, b->console_len, words, sizeof(words));
-    return err_set(err, ERR_HOST, errnum, "%s%s%s", what,
-                   words[0] != '\0' ? "; last words on its console: " : "", words);
 }
 
 static int on_frame(struct build *b, const struct frame *f, struct err *err)
 {
     int r = 0;
 
+    if (f->type == FRAME_FAILED) {
+        return err_set(err, ERR_HOST, EPROTO, "the guest's agent could not do its part");
+    }
     if (f->type != FRAME_READY) {
-        return with_last_words(b, EPROTO, "the guest's agent could not do its part", err);
+        return err_guest(err, "frame type %d before READY", (int)f->type);
     }
     r = msg_ready_decode(f->data, f->len, &b->ready, err);
     if (r == 0 && b->ready.version != PROTO_VERSION) {
@@ -101,7 +84,7 @@ static int read_channel(struct build *b, struct err *err)
         return 0;
     }
     if (n <= 0) {
-        return with_last_words(b, EPIPE, "the machine ended before its agent was ready", err);
+        return err_set(err, ERR_HOST, EPIPE, "the machine ended before its agent was ready");
     }
     frame_decoder_fed(&b->dec, (size_t)n);
     r = frame_decoder_next(&b->dec, &frame, err);
@@ -146,8 +129,8 @@ static int serve_until(struct build *b, const bool *done, struct err *err)
             return err_set(err, ERR_LIMIT, ECANCELED, "stopped while a template was built");
         }
         if (!*done && clock_mono_ns() > b->deadline) {
-            return with_last_words(b, ETIMEDOUT, "the machine was not ready to be saved in 60 s",
-                                   err);
+            return err_set(err, ERR_HOST, ETIMEDOUT,
+                           "the machine was not ready to be saved in 60 s");
         }
     }
     return 0;
@@ -200,6 +183,20 @@ static int boot_and_save(struct build *b, int file, struct err *err)
     return r < 0 ? r : save(b, file, config.memory_bytes, err);
 }
 
+/* What a machine that failed had still to say: its console ends with the monitor. */
+static void hear_last_words(struct build *b)
+{
+    struct pollfd p = {.fd = b->machine.console_fd, .events = POLLIN};
+
+    if (b->machine.proc.pid > 0) {
+        proc_kill(&b->machine.proc);
+    }
+    for (int turns = 0; turns < LAST_TURNS && p.fd >= 0 && poll(&p, 1, LAST_MS) == 1; turns++) {
+        read_console(b);
+        p.fd = b->machine.console_fd;
+    }
+}
+
 int template_boot_and_save(const struct template_request *q, int file, struct msg_ready *ret,
                            struct err *err)
 {
@@ -213,6 +210,9 @@ int template_boot_and_save(const struct template_request *q, int file, struct ms
     b->machine = (struct machine)MACHINE_INIT;
     frame_decoder_init(&b->dec, FRAME_TO_HOST);
     r = boot_and_save(b, file, err);
+    if (r < 0) {
+        hear_last_words(b);
+    }
     *ret = b->ready;
     machine_fini(&b->machine);
     frame_decoder_fini(&b->dec);

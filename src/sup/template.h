@@ -52,6 +52,8 @@ struct template_request {
     struct machine_config config;
     /* Asked about 20 times a second: true gives up (ERR_LIMIT/-ECANCELED). May be NULL. */
     bool (*stop)(void *ctx);
+    /* Gets what the console of a machine that boots says, as it comes. */
+    void (*console)(void *ctx, const char *text, size_t len);
     void *ctx;
 };
 

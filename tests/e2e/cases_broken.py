@@ -20,16 +20,18 @@ def fake(t, name, script):
 def fake_qemu(t, body):
     """Tells its version like the real one; anything else is the C statements. A program of its own,
     since the jail holds no shell to run a script with."""
+    real = subprocess.run([QEMU, "--version"], capture_output=True, check=True).stdout.decode()
     source = t.write("qemu.c", """
+        #include <fcntl.h>
         #include <stdio.h>
         #include <string.h>
         #include <unistd.h>
         int main(int argc, char **argv)
         {
             if (argc > 1 && strcmp(argv[1], "--version") == 0)
-                return puts("QEMU emulator version 7.2.22") < 0;
+                return puts("%s") < 0;
             %s
-        }""" % body)
+        }""" % (real.splitlines()[0], body))
     path = t.path("qemu")
     subprocess.run(["cc", "-o", path, source], check=True)
     return path
@@ -88,7 +90,9 @@ def greedy_monitor(t):
     mount = "/sys/fs/cgroup/memory"
     if not os.path.ismount(mount):
         raise Skip(f"no cgroup v1 memory controller is mounted at {mount}")
+    t.expect(t.run(HELLO, "--memory", "32M"), ("success", "oom"))  # the saved state is there
     path = fake_qemu(t, """
+        (void)!open("/ram", O_RDWR); /* as the real one opens its guest's memory */
         static char memory[1024 << 20]; /* and no more, should nobody stop it */
         for (size_t i = 0; i < sizeof(memory); i += 4096)
             ((volatile char *)memory)[i] = 1;
@@ -185,8 +189,10 @@ def killed_build(t):
 def disk_full(t):
     place = t.path("small")
     place.mkdir()
-    size = sum(p.stat().st_size for p in STATE.rglob("*") if p.is_file()) + (6 << 20)
-    wrap = within(f"mount -t tmpfs -o size={size} none '{place}'\ncp -a '{STATE}' '{place}/state'")
+    kept = [p for p in STATE.rglob("*") if p.is_file() and "templates" not in p.parts]
+    size = sum(p.stat().st_size for p in kept) + (6 << 20)
+    wrap = within(f"mount -t tmpfs -o size={size} none '{place}'\nmkdir '{place}/state'\n"
+                  f"tar -C '{STATE}' --exclude=./templates -c . | tar -C '{place}/state' -x")
     data = os.urandom(24 << 20)
     result = t.run(HELLO, state=place / "state", files={"big": data}, wrap=wrap)
     refused(t, result, "capacity_rejected", "disk")

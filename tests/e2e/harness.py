@@ -274,10 +274,11 @@ def environment():
 
 
 def tree_of(directory):
-    """Names and sizes below directory, for comparing before and after. Records are meant to stay."""
+    """Names and sizes below directory, for comparing before and after. Records and saved states are meant to
+    stay, and slots are those of the jobs that run just now."""
     return sorted((str(p.relative_to(directory)), p.lstat().st_size if p.is_file() else -1)
                   for p in pathlib.Path(directory).rglob("*")
-                  if p.relative_to(directory).parts[0] != "records")
+                  if p.relative_to(directory).parts[0] not in ("records", "templates", "slots"))
 
 
 def temporary_names():
