@@ -122,7 +122,7 @@ void run_console_hint(const struct run *run, const char *what, char *text, size_
     char words[512];
 
     engine_last_words(run->console, run->console_len, words, sizeof(words));
-    (void)snprintf(text, size, "%.400s%s%s", what,
+    (void)snprintf(text, size, "%.250s%s%.200s", what,
                    words[0] != '\0' ? "; last words on its console: " : "", words);
 }
 
