@@ -5,6 +5,8 @@ import os
 import pathlib
 import pty
 import random
+import re
+import shutil
 import signal
 import subprocess
 import time
@@ -185,8 +187,11 @@ def killed_anywhere(t):
     program = "open('/out/a', 'w').write('x' * 100000)\nprint('there')\n"
     moments = {"supervisor": 0, "command line": 0}
     for round_number in range(50):
+        boots = round_number % 5 == 0  # then the saved state is built once more
+        if boots:
+            shutil.rmtree(state / "templates", ignore_errors=True)
         child = t.start(t.command("--out", out, program=program, state=state))
-        time.sleep(dice.uniform(0.0, 5.0))
+        time.sleep(dice.uniform(0.0, 5.0 if boots else 1.5))
         victim = supervisor_of(child) if round_number % 2 else child.pid
         if victim is not None and child.poll() is None:
             os.kill(victim, signal.SIGKILL)
@@ -195,6 +200,8 @@ def killed_anywhere(t):
         unchanged(t, state, before)
         t.true([p.name for p in out.iterdir()] in ([], ["a"]), f"in --out: {list(out.iterdir())}")
         (out / "a").unlink(missing_ok=True)
+    odd = [p.name for p in (state / "templates").iterdir() if not re.fullmatch("lock|[0-9a-f]{64}", p.name)]
+    t.equal(odd, [], "unfinished saved states")
     t.true(min(moments.values()) >= 15, f"too few kills: {moments}")
 
 

@@ -273,12 +273,11 @@ def environment():
     return {k: os.environ[k] for k in keep if k in os.environ} | {"LC_ALL": "C.UTF-8", "TERM": "dumb"}
 
 
-def tree_of(directory):
-    """Names and sizes below directory, for comparing before and after. Records and saved states are meant to
-    stay, and slots are those of the jobs that run just now."""
+def tree_of(directory, also_skip=()):
+    """Names and sizes below directory, for comparing before and after. Records and saved states are meant to stay."""
+    skip = {"records", "templates", *also_skip}
     return sorted((str(p.relative_to(directory)), p.lstat().st_size if p.is_file() else -1)
-                  for p in pathlib.Path(directory).rglob("*")
-                  if p.relative_to(directory).parts[0] not in ("records", "templates", "slots"))
+                  for p in pathlib.Path(directory).rglob("*") if p.relative_to(directory).parts[0] not in skip)
 
 
 def temporary_names():
