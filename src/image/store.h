@@ -6,6 +6,7 @@
  *   STATE/kernel.json        the same for the guest kernel
  *   STATE/tmp/               work in progress; whoever holds the build lock may empty it
  *   STATE/lock               flock()ed while images are built or removed
+ *   STATE/templates/, slots/, records/: sup/template.h, sup/ledger.h, sup/records.h
  *
  * Default: /var/lib/airlock as root, $XDG_DATA_HOME/airlock or ~/.local/share/airlock otherwise.
  */
