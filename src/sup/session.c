@@ -212,7 +212,7 @@ static int on_output(struct session *s, const struct frame *f, uint64_t now_ns, 
     return fd_write_full(s->output_fd, f->data, f->len, err);
 }
 
-/* Decides, or if nobody wants the outputs says that none is listed (docs/decisions/0025). */
+/* Decides, or if nobody wants the outputs says that none is listed (docs/decisions/0024). */
 static void over_cap(struct session *s, enum event_kind kind, uint64_t now_ns, const char *where)
 {
     if (spec_wants_outputs(s->spec)) {
