@@ -299,7 +299,8 @@ static int wait_for_events(struct run *run, struct pollfd p[POLL_N])
         .events = (short)(POLLIN | (client_wants_write(run->client) ? POLLOUT : 0)),
     };
     p[POLL_CHANNEL] = (struct pollfd){
-        .fd = run->session.closed ? -1 : run->machine.channel_fd,
+        /* Nothing is read before the machine runs: session_restored() comes first. */
+        .fd = run->session.closed || run->machine.control_fd >= 0 ? -1 : run->machine.channel_fd,
         .events = (short)(POLLIN | (session_wants_write(&run->session) ? POLLOUT : 0)),
     };
     p[POLL_CONSOLE] = (struct pollfd){.fd = run->machine.console_fd, .events = POLLIN};
@@ -330,7 +331,7 @@ static void serve_control(struct run *run)
     int r = run->engine->control(&run->machine, &err);
 
     if (r == 1) {
-        r = session_restored(&run->session, &run->template.ready, run_now(run), &err);
+        r = session_restored(&run->session, run_now(run), &err);
     }
     if (r < 0) { /* the reason stands on its console, and is written there before this is said */
         char text[512];

@@ -99,23 +99,22 @@ static int send_job(struct session *s, uint64_t now_ns, struct err *err)
     return r < 0 ? r : send_frame(s, FRAME_JOB, job.data, job.len, err);
 }
 
-int session_restored(struct session *s, const struct msg_ready *ready, uint64_t now_ns,
-                     struct err *err)
+int session_restored(struct session *s, uint64_t now_ns, struct err *err)
 {
-    s->ready = *ready;
     s->dec.next_seq = 1; /* READY was the first frame */
     return send_job(s, now_ns, err);
 }
 
 static int on_ready(struct session *s, const struct frame *f, uint64_t now_ns, struct err *err)
 {
+    struct msg_ready ready = {0};
     struct err bad = ERR_INIT;
 
-    if (msg_ready_decode(f->data, f->len, &s->ready, &bad) < 0) {
+    if (msg_ready_decode(f->data, f->len, &ready, &bad) < 0) {
         decide(s, EVENT_PROTOCOL, now_ns, bad.msg);
         return 0;
     }
-    if (s->ready.version != PROTO_VERSION) {
+    if (ready.version != PROTO_VERSION) {
         decide(s, EVENT_PROTOCOL, now_ns, "the agent speaks another version of the protocol");
         return 0;
     }

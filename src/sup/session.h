@@ -56,7 +56,6 @@ struct session {
     struct session_stream streams[2]; /* stdout, stderr */
     uint64_t output_bytes, output_max;
     uint64_t ready_ns, started_ns, exited_ns, collected_ns; /* host, since submission */
-    struct msg_ready ready;
     size_t tail_len;
     char tail[SESSION_TAIL + 1]; /* last bytes of stderr */
     bool outputs_cut; /* they went over a cap and nobody wants them: the stream is not complete */
@@ -80,8 +79,7 @@ void session_fini(struct session *s) nonnull_all;
  * The machine goes on from a saved state: the agent's READY was read when it was saved. Sends JOB.
  * Before this, and before the machine runs, nothing must have been read.
  */
-must_use int session_restored(struct session *s, const struct msg_ready *ready, uint64_t now_ns,
-                              struct err *err) nonnull_all;
+must_use int session_restored(struct session *s, uint64_t now_ns, struct err *err) nonnull_all;
 
 /* The channel can be read: takes all that is there. now_ns: since submission, for events. */
 must_use int session_read(struct session *s, uint64_t now_ns, struct err *err) nonnull_all;

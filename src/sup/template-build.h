@@ -8,4 +8,4 @@
  * The machine is dead when this returns. Errors as template_take().
  */
 must_use int template_boot_and_save(const struct template_request *request, int file,
-                                    struct msg_ready *ret, struct err *err) nonnull_all;
+                                    struct err *err) nonnull_all;

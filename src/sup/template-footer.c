@@ -22,7 +22,7 @@ int template_footer_encode(const struct template_footer *f, char ret[TEMPLATE_FO
         json_pack("{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:i}", "format", FORMAT, "key", f->key.hex,
                   "memory_bytes", (json_int_t)f->memory_bytes, "state_bytes",
                   (json_int_t)f->state_bytes, "state_sha256", f->state.hex, "boot_id", f->boot_id,
-                  "tsc_khz", (json_int_t)f->tsc_khz, "protocol", (int)f->ready.version);
+                  "tsc_khz", (json_int_t)f->tsc_khz, "protocol", (int)PROTO_VERSION);
     size_t len = 0;
 
     memset(ret, 0, TEMPLATE_FOOTER_BYTES);
@@ -99,7 +99,6 @@ int template_footer_decode(const char data[TEMPLATE_FOOTER_BYTES], struct templa
     f.memory_bytes = (uint64_t)memory;
     f.state_bytes = (uint64_t)state;
     f.tsc_khz = (uint64_t)khz;
-    f.ready.version = (uint32_t)protocol;
     *ret = f;
     return 0;
 }

@@ -203,7 +203,6 @@ static int find(const struct template_request *q, int dirfd, const struct digest
     }
     read_in(t.memory_fd, f.memory_bytes);
     t.key = *key;
-    t.ready = f.ready;
     *ret = t;
     t = (struct template)TEMPLATE_INIT;
     return 0;
@@ -376,7 +375,7 @@ static int build(const struct template_request *q, int dirfd, const struct diges
     if (ftruncate(file, (off_t)q->config.memory_bytes) < 0) {
         return err_sys(err, "size a template");
     }
-    r = template_boot_and_save(q, file, &f.ready, err);
+    r = template_boot_and_save(q, file, err);
     return r < 0 ? r : finish(dirfd, file, &f, err);
 }
 

@@ -20,17 +20,15 @@
 #include "base/err.h"
 
 #include "image/store.h"
-#include "proto/msg.h"
 #include "sup/engine.h"
 #include "sys/digest.h"
 
 struct template
 {
     struct digest key;
-    int memory_fd;          /* read-only: the memory from offset 0 */
-    int state_fd;           /* at its offset; each machine needs its own (one template, one use) */
-    struct msg_ready ready; /* what the agent said when it was saved: the version alone */
-    bool built;             /* for this call */
+    int memory_fd; /* read-only: the memory from offset 0 */
+    int state_fd;  /* at its offset; each machine needs its own (one template, one use) */
+    bool built;    /* for this call */
 };
 
 #define TEMPLATE_INIT                   \
@@ -79,7 +77,6 @@ struct template_footer {
     struct digest state;
     char boot_id[40]; /* of the host */
     uint64_t tsc_khz; /* of the host */
-    struct msg_ready ready;
 };
 
 must_use int template_footer_encode(const struct template_footer *f,

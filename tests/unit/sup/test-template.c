@@ -19,13 +19,13 @@ static struct template_footer sample(void)
         .state = {HEX_B},
         .boot_id = "d66a8836-a00c-43cf-a45c-de978c8b7822",
         .tsc_khz = 2793435,
-        .ready = {.version = PROTO_VERSION},
     };
 }
 
 static void a_footer_is_read_as_it_was_written(void **state)
 {
     char data[TEMPLATE_FOOTER_BYTES];
+    char protocol[32];
     struct template_footer f = sample();
     struct template_footer got = {.tsc_khz = 0};
     struct err err = ERR_INIT;
@@ -38,7 +38,8 @@ static void a_footer_is_read_as_it_was_written(void **state)
     assert_int_equal(got.memory_bytes, f.memory_bytes);
     assert_int_equal(got.state_bytes, f.state_bytes);
     assert_int_equal(got.tsc_khz, f.tsc_khz);
-    assert_int_equal(got.ready.version, f.ready.version);
+    (void)snprintf(protocol, sizeof(protocol), "\"protocol\":%u}", PROTO_VERSION);
+    assert_non_null(strstr(data, protocol));
 }
 
 /* Replaces from by to in a good footer and expects a refusal that leaves the result alone. */
