@@ -12,34 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store-dir.h"
 #include "sup/cleanup.h"
 #include "sup/quarantine.h"
 #include "sys/fd.h"
 #include "test.h"
-
-static char root[] = "/tmp/airlock-test-cleanup-XXXXXX";
-static int store = -1;
-
-static int make_store(void **state)
-{
-    (void)snprintf(root, sizeof(root), "/tmp/airlock-test-cleanup-XXXXXX");
-    if (test_fds_before(state) != 0 || mkdtemp(root) == NULL) {
-        return 1;
-    }
-    store = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return store < 0;
-}
-
-static int drop_store(void **state)
-{
-    struct err err = ERR_INIT;
-    auto_fd int tmp = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = fd_remove_tree(tmp, root + sizeof("/tmp"), &err);
-
-    fd_close_p(&store);
-    fd_close_p(&tmp);
-    return r < 0 || test_fds_after(state) != 0;
-}
 
 static void assert_failed(struct result_check check, const char *part)
 {

@@ -7,34 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store-dir.h"
 #include "sup/hold.h"
 #include "sys/cgroup-internal.h"
 #include "sys/fd.h"
 #include "test.h"
-
-static char root[] = "/tmp/airlock-test-hold-XXXXXX";
-static int store_fd = -1;
-
-static int make_root(void **state)
-{
-    (void)snprintf(root, sizeof(root), "/tmp/airlock-test-hold-XXXXXX");
-    if (test_fds_before(state) != 0 || mkdtemp(root) == NULL) {
-        return 1;
-    }
-    store_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return store_fd < 0;
-}
-
-static int drop_root(void **state)
-{
-    struct err err = ERR_INIT;
-    auto_fd int tmp = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int r = fd_remove_tree(tmp, root + sizeof("/tmp"), &err);
-
-    fd_close_p(&store_fd);
-    fd_close_p(&tmp);
-    return r < 0 || test_fds_after(state) != 0;
-}
 
 /* --- hosts made of plain files --- */
 
@@ -165,7 +142,7 @@ static void every_limit_is_bound_by_a_group_or_told_with_what_binds_instead(void
         make_host(hold, kind);
         hold->host.swap = true;
         (void)snprintf(hold->slot.group, sizeof(hold->slot.group), "m%d.0", (int)kind);
-        assert_ok(hold_group(hold, 384 * MIB, 1, store_fd, &err), &err);
+        assert_ok(hold_group(hold, 384 * MIB, 1, store, &err), &err);
         for (int i = 0; i < CGROUP_N_LIMITS; i++) {
             enum cgroup_limit limit = (enum cgroup_limit)i;
 
@@ -198,7 +175,7 @@ static void without_a_group_the_monitors_memory_is_compared_with_its_bound(void 
     assert_non_null(hold);
     make_host(hold, NOTHING);
     (void)snprintf(hold->slot.group, sizeof(hold->slot.group), "m.0");
-    assert_ok(hold_group(hold, 2048 * MIB, 1, store_fd, &err), &err);
+    assert_ok(hold_group(hold, 2048 * MIB, 1, store, &err), &err);
     assert_ok(hold_over_memory(hold, getpid(), &over, &err), &err);
     assert_false(over);
     hold->memory_bytes = 64 * KIB;
@@ -230,12 +207,12 @@ static void a_disk_without_a_device_leaves_the_rate_told_as_absent(void **state)
 
 static int take(struct hold *hold, const char *id, struct err *err)
 {
-    const struct store store = {.dirfd = store_fd};
+    const struct store opened = {.dirfd = store};
     const struct ledger_need need = {
         .machine_id = id, .memory_bytes = MIB, .vcpus = 1, .disk_bytes = 1};
 
     hold->n_left_over = 0;
-    return hold_take(hold, &store, &need, err);
+    return hold_take(hold, &opened, &need, err);
 }
 
 static void what_cannot_be_removed_keeps_its_slot_and_nobody_else_out(void **state)
@@ -252,7 +229,7 @@ static void what_cannot_be_removed_keeps_its_slot_and_nobody_else_out(void **sta
     assert_ok(take(crashed, "crashed", &err), &err);
     uid = crashed->slot.uid;
     assert_int_equal(crashed->slot.number, 0);
-    assert_ok(hold_group(crashed, 384 * MIB, 1, store_fd, &err), &err);
+    assert_ok(hold_group(crashed, 384 * MIB, 1, store, &err), &err);
     ledger_drop(&crashed->slot); /* as its death does */
 
     next->host.fake = &stubborn;
@@ -283,7 +260,7 @@ static void a_release_that_fails_gives_the_slot_to_nobody(void **state)
     make_host(hold, V1_ALL);
     make_host(next, V1_ALL);
     assert_ok(take(hold, "first", &err), &err);
-    assert_ok(hold_group(hold, 384 * MIB, 1, store_fd, &err), &err);
+    assert_ok(hold_group(hold, 384 * MIB, 1, store, &err), &err);
     hold->group.fake = &stubborn;
     assert_int_equal(hold_release_groups(hold, &failed), -ENOTEMPTY);
     assert_true(hold->slot.fd >= 0);
@@ -294,7 +271,7 @@ static void a_release_that_fails_gives_the_slot_to_nobody(void **state)
     ledger_release(&next->slot);
 }
 
-#define R(f) cmocka_unit_test_setup_teardown(f, make_root, drop_root)
+#define R(f) cmocka_unit_test_setup_teardown(f, make_store, drop_store)
 
 TEST_MAIN(R(every_limit_is_bound_by_a_group_or_told_with_what_binds_instead),
           R(without_a_group_the_monitors_memory_is_compared_with_its_bound),
