@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "sup/jail-internal.h"
+#include "sys/fd.h"
 #include "sys/ns.h"
 
 #define CAP_NUMBERS_MAX 64
@@ -370,21 +371,9 @@ static int step_death(struct jail_child *c)
 /* A report, with a descriptor attached unless it is -1. */
 static int tell(int sock, const struct jail_report *report, int fd)
 {
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control = {.room = {0}};
-    struct iovec iov = {.iov_base = (void *)(uintptr_t)report, .iov_len = sizeof(*report)};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    ssize_t n = fd_send(sock, report, sizeof(*report), fd, 0);
 
-    if (fd >= 0) {
-        msg.msg_control = control.room;
-        msg.msg_controllen = sizeof(control.room);
-        control.head = (struct cmsghdr){
-            .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-        memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-    }
-    return sys_result(sendmsg(sock, &msg, MSG_NOSIGNAL));
+    return n < 0 ? (int)n : 0;
 }
 
 /* From here on the filter holds; the exec that follows waits for the caller's yes. */

@@ -28,22 +28,11 @@
 /* A few hundred bytes into an empty socket buffer: all or nothing. */
 static int say(int sock, const char *text, int fd, struct err *err)
 {
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control = {.room = {0}};
-    struct iovec iov = {.iov_base = (void *)(uintptr_t)text, .iov_len = strlen(text)};
-    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    size_t len = strlen(text);
+    ssize_t n = fd_send(sock, text, len, fd, MSG_DONTWAIT);
 
-    if (fd >= 0) {
-        msg.msg_control = control.room;
-        msg.msg_controllen = sizeof(control.room);
-        control.head = (struct cmsghdr){
-            .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-        memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-    }
-    if (sendmsg(sock, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)iov.iov_len) {
-        return err_sys(err, "write to the monitor's control socket");
+    if (n != (ssize_t)len) {
+        return err_sys_num(err, n < 0 ? (int)-n : EAGAIN, "write to the monitor's control socket");
     }
     return 0;
 }

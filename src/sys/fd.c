@@ -7,6 +7,7 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -227,6 +228,27 @@ int fd_set_nonblock(int fd, struct err *err)
         return err_sys(err, "make a descriptor non-blocking");
     }
     return 0;
+}
+
+ssize_t fd_send(int sock, const void *data, size_t len, int fd, int flags)
+{
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.room = {0}};
+    struct iovec iov = {.iov_base = (void *)(uintptr_t)data, .iov_len = len};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    ssize_t n = 0;
+
+    if (fd >= 0) {
+        msg.msg_control = control.room;
+        msg.msg_controllen = sizeof(control.room);
+        control.head = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+    }
+    n = sendmsg(sock, &msg, flags | MSG_NOSIGNAL);
+    return n < 0 ? -errno : n;
 }
 
 int fd_mkdir_parents(const char *path, struct err *err)

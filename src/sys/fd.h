@@ -48,6 +48,12 @@ void fd_keep_only(const int *keep, size_t n) nonnull_all;
 
 must_use int fd_set_nonblock(int fd, struct err *err) nonnull_all;
 
+/*
+ * One message on a Unix socket, with a descriptor attached unless fd is -1. flags as for sendmsg();
+ * MSG_NOSIGNAL is added. Bytes sent or -errno. Async-signal-safe.
+ */
+ssize_t fd_send(int sock, const void *data, size_t len, int fd, int flags) nonnull_all;
+
 /* Creates path and missing parents (operator's path), mode 0755 & ~umask. Existing is fine. */
 must_use int fd_mkdir_parents(const char *path, struct err *err) nonnull_all;
 
