@@ -79,8 +79,7 @@ size_t outputs_encoded_max(const struct spec_limits *limits)
 }
 
 struct decode {
-    const uint8_t *at;
-    const uint8_t *end;
+    struct wire_in in;
     uint64_t stream_bytes;
     const struct spec_limits *limits;
     uint64_t n_files;
@@ -103,21 +102,9 @@ static int no_memory(struct err *err)
     return err_set(err, ERR_HOST, ENOMEM, "out of memory for the list of outputs");
 }
 
-/* The next len bytes; NULL if there are fewer. */
-static const uint8_t *take(struct decode *d, size_t len)
-{
-    const uint8_t *at = d->at;
-
-    if (len > (size_t)(d->end - d->at)) {
-        return NULL;
-    }
-    d->at += len;
-    return at;
-}
-
 static int take_name(struct decode *d, uint32_t len, uint8_t **ret, struct err *err)
 {
-    const uint8_t *at = take(d, len);
+    const uint8_t *at = wire_take(&d->in, len);
     uint32_t depth = 0;
     uint8_t *name = NULL;
 
@@ -162,7 +149,7 @@ static int decode_items(struct decode *d, uint32_t n, struct err *err)
         return no_memory(err);
     }
     for (uint32_t i = 0; i < n; i++) {
-        const uint8_t *raw = take(d, ITEM_SIZE);
+        const uint8_t *raw = wire_take(&d->in, ITEM_SIZE);
         struct output_item *item = &d->out.items[i];
         int r = 0;
 
@@ -194,7 +181,7 @@ static int decode_dropped(struct decode *d, uint32_t n, struct err *err)
         return no_memory(err);
     }
     for (uint32_t i = 0; i < n; i++) {
-        const uint8_t *raw = take(d, DROPPED_SIZE);
+        const uint8_t *raw = wire_take(&d->in, DROPPED_SIZE);
         struct output_dropped *dropped = &d->out.dropped[i];
         int r = 0;
 
@@ -216,8 +203,8 @@ int outputs_decode(const uint8_t *data, size_t len, uint64_t stream_bytes,
                    const struct spec_limits *limits, struct outputs *ret, struct err *err)
 {
     on_scope_exit(decode_fini) struct decode d = {
-        .at = data, .end = data + len, .stream_bytes = stream_bytes, .limits = limits};
-    const uint8_t *head = take(&d, HEAD_SIZE);
+        .in = {data, len}, .stream_bytes = stream_bytes, .limits = limits};
+    const uint8_t *head = wire_take(&d.in, HEAD_SIZE);
     int r = 0;
 
     if (head == NULL || wire_get_u32(head) > 2 * limits->output_files ||
@@ -229,7 +216,7 @@ int outputs_decode(const uint8_t *data, size_t len, uint64_t stream_bytes,
     if (r == 0) {
         r = decode_dropped(&d, wire_get_u32(head + 4), err);
     }
-    if (r == 0 && d.at != d.end) {
+    if (r == 0 && d.in.left != 0) {
         r = malformed("bytes behind its end", err);
     }
     if (r < 0) {

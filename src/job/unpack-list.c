@@ -219,8 +219,7 @@ size_t unpacked_encoded_max(const struct unpack_budget *budget)
 }
 
 struct decode {
-    const uint8_t *at;
-    const uint8_t *end;
+    struct wire_in in;
     uint64_t data_bytes;
     const struct unpack_budget *budget;
     uint64_t n_files;
@@ -235,17 +234,6 @@ static void decode_fini(struct decode *d)
 static int malformed(const char *what, struct err *err)
 {
     return err_set(err, ERR_HOST, EPROTO, "the unpacker's answer is malformed: %s", what);
-}
-
-static const uint8_t *take(struct decode *d, size_t len)
-{
-    const uint8_t *at = d->at;
-
-    if (len > (size_t)(d->end - d->at)) {
-        return NULL;
-    }
-    d->at += len;
-    return at;
 }
 
 /* True if the directory that holds e, the last entry, is among those before it. */
@@ -297,8 +285,8 @@ static int check_entry(struct decode *d, const struct unpacked_entry *e, struct 
 
 static int decode_one(struct decode *d, struct err *err)
 {
-    const uint8_t *raw = take(d, ITEM_SIZE);
-    const uint8_t *name = raw == NULL ? NULL : take(d, wire_get_u32(raw + 1));
+    const uint8_t *raw = wire_take(&d->in, ITEM_SIZE);
+    const uint8_t *name = raw == NULL ? NULL : wire_take(&d->in, wire_get_u32(raw + 1));
     struct unpacked_entry *e = &d->out.entries[d->out.n];
     uint32_t depth = 0;
 
@@ -327,8 +315,8 @@ int unpacked_decode(const uint8_t *data, size_t len, uint64_t data_bytes,
                     const struct unpack_budget *budget, struct unpacked *ret, struct err *err)
 {
     on_scope_exit(decode_fini) struct decode d = {
-        .at = data, .end = data + len, .data_bytes = data_bytes, .budget = budget};
-    const uint8_t *head = take(&d, HEAD_SIZE);
+        .in = {data, len}, .data_bytes = data_bytes, .budget = budget};
+    const uint8_t *head = wire_take(&d.in, HEAD_SIZE);
     uint32_t n = head == NULL ? 0 : wire_get_u32(head);
 
     if (head == NULL || n > 2 * budget->entries) {
@@ -346,7 +334,7 @@ int unpacked_decode(const uint8_t *data, size_t len, uint64_t data_bytes,
         }
         d.out.total_bytes += d.out.entries[i].bytes;
     }
-    if (d.at != d.end) {
+    if (d.in.left != 0) {
         return malformed("bytes behind its end", err);
     }
     *ret = d.out;

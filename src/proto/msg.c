@@ -168,24 +168,17 @@ int msg_credit_encode(uint32_t bytes, struct buf *out)
 /* ---- decoding: the first failure sticks in `bad`, later values are zero ---- */
 
 struct reader {
-    const uint8_t *at;
-    size_t left;
+    struct wire_in in;
     const char *bad; /* what was wrong, NULL while all is well */
 };
 
 static const uint8_t *take(struct reader *rd, size_t len)
 {
-    const uint8_t *at = rd->at;
+    const uint8_t *at = rd->bad == NULL ? wire_take(&rd->in, len) : NULL;
 
-    if (rd->bad != NULL) {
-        return NULL;
-    }
-    if (len > rd->left) {
+    if (at == NULL && rd->bad == NULL) {
         rd->bad = "it ends early";
-        return NULL;
     }
-    rd->at += len;
-    rd->left -= len;
     return at;
 }
 
@@ -274,7 +267,7 @@ static void get_strings(struct reader *rd, size_t max, size_t *budget, char ***r
         rd->bad = "a list is too long";
     }
     /* Each string takes 4 bytes at least, so a count alone cannot make us allocate. */
-    if (rd->bad == NULL && n > rd->left / 4) {
+    if (rd->bad == NULL && n > rd->in.left / 4) {
         rd->bad = "it ends early";
     }
     if (rd->bad != NULL) {
@@ -307,8 +300,8 @@ static int reader_end(const struct reader *rd, const char *what, struct err *err
     if (rd->bad != NULL) {
         return err_guest(err, "%s message: %s", what, rd->bad);
     }
-    if (rd->left != 0) {
-        return err_guest(err, "%s message: %zu bytes too many", what, rd->left);
+    if (rd->in.left != 0) {
+        return err_guest(err, "%s message: %zu bytes too many", what, rd->in.left);
     }
     return 0;
 }
@@ -340,7 +333,7 @@ static const char *job_problem(const struct msg_job *m)
 int msg_job_decode(const uint8_t *data, size_t len, struct msg_job *ret, struct err *err)
 {
     on_scope_exit(msg_job_fini) struct msg_job m = {0};
-    struct reader rd = {.at = data, .left = len};
+    struct reader rd = {.in = {data, len}};
     size_t budget = MSG_STRINGS_BYTES;
     uint32_t version = get_u32(&rd);
     int r = 0;
@@ -378,7 +371,7 @@ int msg_job_decode(const uint8_t *data, size_t len, struct msg_job *ret, struct 
 
 int msg_ready_decode(const uint8_t *data, size_t len, struct msg_ready *ret, struct err *err)
 {
-    struct reader rd = {.at = data, .left = len};
+    struct reader rd = {.in = {data, len}};
     struct msg_ready m = {0};
     int r = 0;
 
@@ -399,7 +392,7 @@ int msg_ready_decode(const uint8_t *data, size_t len, struct msg_ready *ret, str
 
 int msg_exit_decode(const uint8_t *data, size_t len, struct msg_exit *ret, struct err *err)
 {
-    struct reader rd = {.at = data, .left = len};
+    struct reader rd = {.in = {data, len}};
     struct msg_exit m = {0};
     int r = 0;
 
@@ -428,7 +421,7 @@ int msg_exit_decode(const uint8_t *data, size_t len, struct msg_exit *ret, struc
 int msg_output_end_decode(const uint8_t *data, size_t len, struct msg_output_end *ret,
                           struct err *err)
 {
-    struct reader rd = {.at = data, .left = len};
+    struct reader rd = {.in = {data, len}};
     struct msg_output_end m = {0};
     uint32_t status = get_u32(&rd);
     int r = 0;
@@ -448,7 +441,7 @@ int msg_output_end_decode(const uint8_t *data, size_t len, struct msg_output_end
 
 int msg_failed_decode(const uint8_t *data, size_t len, struct msg_failed *ret, struct err *err)
 {
-    struct reader rd = {.at = data, .left = len};
+    struct reader rd = {.in = {data, len}};
     struct msg_failed m = {0};
     int r = 0;
 
@@ -465,7 +458,7 @@ int msg_failed_decode(const uint8_t *data, size_t len, struct msg_failed *ret, s
 
 int msg_credit_decode(const uint8_t *data, size_t len, uint32_t *ret, struct err *err)
 {
-    struct reader rd = {.at = data, .left = len};
+    struct reader rd = {.in = {data, len}};
     uint32_t bytes = get_u32(&rd);
     int r = reader_end(&rd, "credit", err);
 

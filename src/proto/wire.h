@@ -1,4 +1,7 @@
-/* wire.h - little-endian integers in byte arrays. The caller has checked the room. */
+/*
+ * wire.h - little-endian integers in byte arrays, whose room the caller has checked, and the cursor
+ * that checks it.
+ */
 #pragma once
 
 #include "base/base.h"
@@ -34,4 +37,23 @@ static inline uint32_t wire_get_u32(const uint8_t *at)
 static inline uint64_t wire_get_u64(const uint8_t *at)
 {
     return (uint64_t)wire_get_u32(at) | ((uint64_t)wire_get_u32(at + 4) << 32);
+}
+
+/* What is left to decode. */
+struct wire_in {
+    const uint8_t *at;
+    size_t left;
+};
+
+/* The next len bytes; NULL, and nothing is taken, if there are fewer. */
+static inline const uint8_t *wire_take(struct wire_in *in, size_t len)
+{
+    const uint8_t *at = in->at;
+
+    if (len > in->left) {
+        return NULL;
+    }
+    in->at += len;
+    in->left -= len;
+    return at;
 }
