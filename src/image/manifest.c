@@ -7,13 +7,6 @@
 
 #define FORMAT 1
 
-static void json_decref_p(json_t **json)
-{
-    json_decref(*json);
-}
-
-#define auto_json on_scope_exit(json_decref_p)
-
 static void package_fini(struct package *p)
 {
     free(p->name);
@@ -263,7 +256,7 @@ static int get_packages(json_t *json, struct package_set *set, struct err *err)
 
 int image_manifest_parse(const struct buf *json, struct image_manifest *ret, struct err *err)
 {
-    auto_json json_t *root = NULL;
+    json_auto_t *root = NULL;
     auto_image_manifest struct image_manifest m = {0};
     const char *name = NULL;
     const char *from = NULL;
@@ -309,7 +302,7 @@ int image_manifest_parse(const struct buf *json, struct image_manifest *ret, str
 
 int kernel_manifest_parse(const struct buf *json, struct kernel_manifest *ret, struct err *err)
 {
-    auto_json json_t *root = NULL;
+    json_auto_t *root = NULL;
     auto_kernel_manifest struct kernel_manifest m = {0};
     const char *agent = NULL;
     json_t *package = NULL;
@@ -360,7 +353,7 @@ static json_t *put_package(const struct package *p)
 /* Takes the reference. */
 static int dump(json_t *json_take, struct buf *out, struct err *err)
 {
-    auto_json json_t *json = json_take;
+    json_auto_t *json = json_take;
     auto_free char *text = json != NULL ? json_dumps(json, JSON_INDENT(1)) : NULL;
     int r = 0;
 

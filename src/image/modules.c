@@ -42,18 +42,11 @@ static bool same_name(const char *file, const char *module)
     return strcmp(file + len, ".ko") == 0;
 }
 
-static void closedir_p(DIR **dir)
-{
-    if (*dir != NULL) {
-        (void)closedir(*dir);
-    }
-}
-
 /* Looks below dir_fd (taken) for the module's file: 0 with *ret_fd, or -ENOENT. */
 static int find(int dir_fd_take, const char *module, unsigned depth, /* NOLINT(misc-no-recursion) */
                 int *ret_fd, char file[NAME_SIZE])
 {
-    on_scope_exit(closedir_p) DIR *dir = fdopendir(dir_fd_take);
+    auto_dir DIR *dir = fdopendir(dir_fd_take);
     struct dirent *e = NULL;
 
     if (dir == NULL) {

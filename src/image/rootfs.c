@@ -296,13 +296,6 @@ int rootfs_complete(int root_fd, struct err *err)
     return r < 0 ? r : write_bundle(root_fd, err);
 }
 
-static void closedir_p(DIR **dir)
-{
-    if (*dir != NULL) {
-        (void)closedir(*dir);
-    }
-}
-
 static int normalize_dir(int fd_take, unsigned depth, struct err *err);
 
 static int normalize_entry(int fd, const char *name, unsigned depth, /* NOLINT(misc-no-recursion) */
@@ -339,7 +332,7 @@ static int normalize_entry(int fd, const char *name, unsigned depth, /* NOLINT(m
 static int normalize_dir(int fd_take, unsigned depth, /* NOLINT(misc-no-recursion): bounded */
                          struct err *err)
 {
-    on_scope_exit(closedir_p) DIR *dir = fdopendir(fd_take);
+    auto_dir DIR *dir = fdopendir(fd_take);
     struct dirent *e = NULL;
 
     if (dir == NULL) {

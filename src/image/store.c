@@ -21,15 +21,6 @@
 
 #define STORE_LIST_MAX 4096
 
-static void closedir_p(DIR **dir)
-{
-    if (*dir != NULL) {
-        (void)closedir(*dir);
-    }
-}
-
-#define auto_dir on_scope_exit(closedir_p)
-
 static int no_memory(struct err *err)
 {
     return err_set(err, ERR_HOST, ENOMEM, "out of memory");

@@ -17,11 +17,6 @@
 #define JSON_DEPTH_MAX 16u
 #define LABEL_MAX      (TEXT_MAX + 48u)
 
-static void json_free_p(json_t **json)
-{
-    json_decref(*json);
-}
-
 /* Brackets outside of strings; the text need not be well-formed. */
 static bool nesting_ok(const char *text, size_t len)
 {
@@ -541,7 +536,7 @@ static int check_keys(json_t *json, struct err *err)
 
 int spec_from_json(struct spec *spec, const char *text, size_t len, struct err *err)
 {
-    __attribute__((cleanup(json_free_p))) json_t *json = NULL;
+    json_auto_t *json = NULL;
     json_error_t error;
     int r = 0;
 

@@ -8,17 +8,10 @@
 
 #define FORMAT 1
 
-static void json_decref_p(json_t **json)
-{
-    json_decref(*json);
-}
-
-#define auto_json on_scope_exit(json_decref_p)
-
 int template_footer_encode(const struct template_footer *f, char ret[TEMPLATE_FOOTER_BYTES],
                            struct err *err)
 {
-    auto_json json_t *root =
+    json_auto_t *root =
         json_pack("{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:i}", "format", FORMAT, "key", f->key.hex,
                   "memory_bytes", (json_int_t)f->memory_bytes, "state_bytes",
                   (json_int_t)f->state_bytes, "state_sha256", f->state.hex, "boot_id", f->boot_id,
@@ -62,7 +55,7 @@ int template_footer_decode(const char data[TEMPLATE_FOOTER_BYTES], struct templa
                            struct err *err)
 {
     const size_t len = strnlen(data, TEMPLATE_FOOTER_BYTES);
-    auto_json json_t *root = json_loadb(data, len, JSON_REJECT_DUPLICATES, NULL);
+    json_auto_t *root = json_loadb(data, len, JSON_REJECT_DUPLICATES, NULL);
     struct template_footer f = {.tsc_khz = 0};
     int format = 0;
     int protocol = 0;

@@ -44,15 +44,6 @@ void template_fini(struct template *t)
     fd_close_p(&t->state_fd);
 }
 
-static void closedir_p(DIR **dir)
-{
-    if (*dir != NULL) {
-        (void)closedir(*dir);
-    }
-}
-
-#define auto_dir on_scope_exit(closedir_p)
-
 static int make_key(const struct template_request *q, struct digest *ret, struct err *err)
 {
     auto_buf struct buf text = BUF_INIT(64 * KIB);

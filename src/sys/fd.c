@@ -20,6 +20,14 @@ void fd_close_p(int *fd)
     *fd = -1;
 }
 
+void fd_closedir_p(DIR **dir)
+{
+    if (*dir != NULL) {
+        (void)closedir(*dir);
+    }
+    *dir = NULL;
+}
+
 int fd_open_nolink(int dirfd, const char *path, int flags, mode_t mode, int *ret_fd,
                    struct err *err)
 {

@@ -1,6 +1,7 @@
 /* fd.h - file descriptors with an owner. -1 is the empty value; O_CLOEXEC at birth. */
 #pragma once
 
+#include <dirent.h>
 #include <sys/types.h>
 
 #include "base/base.h"
@@ -8,7 +9,11 @@
 #include "base/err.h"
 
 void fd_close_p(int *fd) nonnull_all;
-#define auto_fd     on_scope_exit(fd_close_p)
+#define auto_fd on_scope_exit(fd_close_p)
+
+/* The same for a directory that is being listed; NULL is the empty value. */
+void fd_closedir_p(DIR **dir) nonnull_all;
+#define auto_dir    on_scope_exit(fd_closedir_p)
 #define STEAL_FD(p) STEAL((p), -1)
 
 /*
