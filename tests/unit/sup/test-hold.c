@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fake-cgroup.h"
 #include "store-dir.h"
 #include "sup/hold.h"
 #include "sys/cgroup-internal.h"
@@ -15,65 +16,11 @@
 
 /* --- hosts made of plain files --- */
 
-static void put(int dir, const char *name, const char *text)
-{
-    auto_fd int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-}
-
-static void made(int dir, bool v2)
-{
-    static const char *const files[] = {"memory.limit_in_bytes",
-                                        "memory.memsw.limit_in_bytes",
-                                        "memory.swappiness",
-                                        "cpu.cfs_period_us",
-                                        "cpu.cfs_quota_us",
-                                        "cpu.shares",
-                                        "blkio.bfq.weight",
-                                        "blkio.throttle.read_bps_device",
-                                        "blkio.throttle.write_bps_device",
-                                        "freezer.state",
-                                        "cgroup.procs",
-                                        "pids.max",
-                                        "cgroup.subtree_control",
-                                        "cgroup.kill",
-                                        "memory.max",
-                                        "memory.swap.max",
-                                        "memory.oom.group",
-                                        "cpu.max",
-                                        "cpu.weight",
-                                        "io.weight",
-                                        "io.max"};
-
-    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-        put(dir, files[i], "");
-    }
-    put(dir, "cgroup.events", "populated 0\nfrozen 0\n");
-    put(dir, "cpu.stat", "usage_usec 1500\n");
-    put(dir, "cpuacct.usage", "1234567\n");
-}
-
-static void gone(int dir)
-{
-    int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = fdopendir(copy);
-    const struct dirent *e = NULL;
-
-    assert_non_null(list);
-    while ((e = readdir(list)) != NULL) { /* NOLINT(concurrency-mt-unsafe) */
-        (void)unlinkat(dir, e->d_name, 0);
-    }
-    (void)closedir(list);
-}
-
 /* A kernel that does not let go: the directory stays full. */
 static void keeps(int dir)
 {
 }
 
-static const struct cgroup_fake fake = {.made = made, .gone = gone};
 static const struct cgroup_fake stubborn = {.made = made, .gone = keeps};
 
 static void make_base(const char *path, const char *controllers)

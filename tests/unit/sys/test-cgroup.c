@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fake-cgroup.h"
 #include "sys/cgroup-internal.h"
 #include "sys/fd.h"
 #include "test.h"
@@ -133,14 +134,6 @@ static void a_host_without_cgroups_and_broken_texts_give_reasons_and_no_crash(vo
 
 static char root[] = "/tmp/airlock-test-cgroup-XXXXXX";
 
-static void put(int dir, const char *path, const char *text)
-{
-    auto_fd int fd = openat(dir, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-}
-
 static void get(const char *path, char *text, size_t size)
 {
     char full[600];
@@ -156,90 +149,6 @@ static void assert_file(const char *path, const char *want)
     get(path, text, sizeof(text));
     assert_string_equal(text, want);
 }
-
-static void made(int dir, bool v2)
-{
-    static const char *const v1_files[] = {"memory.limit_in_bytes",
-                                           "memory.memsw.limit_in_bytes",
-                                           "memory.swappiness",
-                                           "pids.max",
-                                           "cpu.cfs_period_us",
-                                           "cpu.cfs_quota_us",
-                                           "cpu.shares",
-                                           "blkio.bfq.weight",
-                                           "blkio.throttle.read_bps_device",
-                                           "blkio.throttle.write_bps_device",
-                                           "freezer.state"};
-    static const char *const v2_files[] = {"cgroup.subtree_control",
-                                           "cgroup.kill",
-                                           "memory.max",
-                                           "memory.swap.max",
-                                           "memory.oom.group",
-                                           "pids.max",
-                                           "cpu.max",
-                                           "cpu.weight",
-                                           "io.weight",
-                                           "io.max"};
-
-    for (size_t i = 0; v2 && i < ARRAY_LEN(v2_files); i++) {
-        put(dir, v2_files[i], "");
-    }
-    for (size_t i = 0; !v2 && i < ARRAY_LEN(v1_files); i++) {
-        put(dir, v1_files[i], "");
-    }
-    put(dir, "cgroup.procs", "");
-    put(dir, "cgroup.events", "populated 0\nfrozen 0\n");
-    put(dir, "cpu.stat", "usage_usec 1500\nuser_usec 1000\n");
-    put(dir, "cpuacct.usage", "1234567\n");
-    put(dir, "memory.current", "4096\n");
-    put(dir, "memory.peak", "8192\n");
-    put(dir, "memory.events", "low 0\noom 3\noom_kill 2\noom_group_kill 1\n");
-    put(dir, "memory.usage_in_bytes", "4097\n");
-    put(dir, "memory.max_usage_in_bytes", "8193\n");
-    put(dir, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n");
-    put(dir, "pids.events", "max 7\n");
-}
-
-static void gone(int dir)
-{
-    static const char *const more[] = {"cgroup.procs",
-                                       "cgroup.events",
-                                       "cpu.stat",
-                                       "cpuacct.usage",
-                                       "memory.current",
-                                       "memory.peak",
-                                       "memory.events",
-                                       "memory.usage_in_bytes",
-                                       "memory.max_usage_in_bytes",
-                                       "memory.oom_control",
-                                       "pids.events",
-                                       "memory.limit_in_bytes",
-                                       "memory.memsw.limit_in_bytes",
-                                       "memory.swappiness",
-                                       "pids.max",
-                                       "cpu.cfs_period_us",
-                                       "cpu.cfs_quota_us",
-                                       "cpu.shares",
-                                       "blkio.bfq.weight",
-                                       "blkio.throttle.read_bps_device",
-                                       "blkio.throttle.write_bps_device",
-                                       "freezer.state",
-                                       "cgroup.subtree_control",
-                                       "cgroup.kill",
-                                       "memory.max",
-                                       "memory.swap.max",
-                                       "memory.oom.group",
-                                       "cpu.max",
-                                       "cpu.weight",
-                                       "io.weight",
-                                       "io.max"};
-
-    for (size_t i = 0; i < ARRAY_LEN(more); i++) {
-        (void)unlinkat(dir, more[i], 0);
-    }
-}
-
-static const struct cgroup_fake fake = {.made = made, .gone = gone};
 
 static int make_root(void **state)
 {
