@@ -58,8 +58,11 @@ enum {
 #define QEMU_TCG_CPU "Nehalem,+smep,+smap,+umip,+fsgsbase,+rdrand"
 #define QEMU_KVM_CPU "host"
 
-/* Never depends on the job. loglevel=3 lets a panic through to the console, our evidence. */
-#define KERNEL_ARGS "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t edd=off"
+/*
+ * Never depends on the job. loglevel=3 lets a panic through to the console, our evidence. Without
+ * tsc=reliable the clock stays at 4 ms jiffies for the first second or two: for most jobs' whole life.
+ */
+#define KERNEL_ARGS "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t edd=off tsc=reliable"
 /* docs/decisions/0019: emulated code does not speculate, and KPTI costs a TLB flush per call. */
 #define KERNEL_ARGS_TCG "mitigations=off"
 
