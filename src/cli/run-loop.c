@@ -141,6 +141,9 @@ static int take_event(struct state *s, struct err *err)
         }
         return 0;
     case SUP_PHASE:
+        if (s->loop->phase != NULL) {
+            s->loop->phase(s->loop->ctx, (const char *)ev.data, ev.len);
+        }
         return 0;
     }
     if (to == NULL || (s->canceled && pending(s) > OUTLET_HIGH)) {

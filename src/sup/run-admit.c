@@ -10,23 +10,7 @@
 #include "sup/warm.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
-
-static void make_machine_id(struct run *run)
-{
-    uint8_t id[16];
-    struct err err = ERR_INIT;
-    auto_fd int fd = -1;
-    size_t got = 0;
-
-    if (fd_open(AT_FDCWD, "/dev/urandom", O_RDONLY, 0, &fd, &err) < 0 ||
-        fd_read_full(fd, id, sizeof(id), &got, &err) < 0 || got != sizeof(id)) {
-        run_decide(run, EVENT_HOST_FAULT, "admit", "no random bytes from /dev/urandom");
-        return;
-    }
-    for (size_t i = 0; i < sizeof(id); i++) {
-        (void)snprintf(run->result.machine_id + 2 * i, 3, "%02x", id[i]);
-    }
-}
+#include "sys/unique.h"
 
 static bool has_archive(const struct spec *spec)
 {
@@ -68,7 +52,9 @@ void run_admit(struct run *run)
         run->spec->image != NULL ? run->spec->image : own_image[run->spec->language];
     struct err err = ERR_INIT;
 
-    make_machine_id(run);
+    if (unique_id(run->result.machine_id, &err) < 0) {
+        run_decide_by_err(run, &err, "admit");
+    }
     run_prepare_proof(run);
     if (run->over) {
         return;
@@ -83,7 +69,8 @@ void run_admit(struct run *run)
     if (!run->spec->cpu_given && strcmp(run->engine->isolation, "emulated") == 0) {
         run->spec_copy.limits.cpu_ns = SPEC_CPU_EMULATED_NS;
     }
-    if (run->engine->version(run->monitor_version, sizeof(run->monitor_version), &err) < 0) {
+    if (run->engine->version(run->store->dirfd, run->monitor_version, sizeof(run->monitor_version),
+                             &err) < 0) {
         run_decide_by_err(run, &err, "engine_unavailable");
         return;
     }
@@ -206,19 +193,11 @@ static void keep_console(void *ctx, const char *text, size_t len)
     run_keep_console(ctx, text, len);
 }
 
-/* What the machine is, beside the job's disks. */
-static struct machine_config configure(const struct run *run, struct host_tsc tsc)
+static void tell_build(void *ctx, enum template_step step)
 {
-    struct machine_config config = MACHINE_CONFIG_INIT;
-
-    config.vcpus = run->spec->limits.vcpus;
-    config.memory_bytes = run->result.machine_memory_bytes;
-    config.tsc_khz = host_tsc_khz(tsc);
-    config.kernel_fd = run->boot.kernel_fd;
-    config.initramfs_fd = run->boot.initramfs_fd;
-    config.root_fd = run->boot.root_fd;
-    config.uid = run->hold->slot.uid;
-    return config;
+    if (step == TEMPLATE_STEP_BOOT) { /* the longest by far; the others need no word */
+        run_phase(ctx, SUP_PHASE_BUILD);
+    }
 }
 
 /* What went wrong with the boot that is to be saved: the same kinds as of a machine that runs. */
@@ -274,6 +253,7 @@ static void take_template(struct run *run, struct machine_config *config)
         .boot = &run->boot,
         .config = *config,
         .stop = caller_left,
+        .progress = tell_build,
         .console = keep_console,
         .ctx = run,
     };
@@ -310,7 +290,8 @@ static uint64_t disk_left(const struct run *run)
 void run_start_machine(struct run *run, struct host_tsc tsc)
 {
     struct err err = ERR_INIT;
-    struct machine_config config = configure(run, tsc);
+    struct machine_config config =
+        template_machine(run->spec, run->store, &run->boot, host_tsc_khz(tsc), run->hold->slot.uid);
 
     take_template(run, &config);
     if (run->over) {
