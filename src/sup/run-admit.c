@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "sup/run-internal.h"
@@ -32,21 +33,27 @@ static bool has_archive(const struct spec *spec)
     return spec->archive_path != NULL || spec->archive_data != NULL;
 }
 
-/* A place among the host's machines, or capacity_rejected. */
-static void take_slot(struct run *run)
+/* Scratch, inputs, stdin and the output stream are all files below the state directory. */
+uint64_t run_disk_need(const struct run *run)
 {
     const struct spec_limits *l = &run->spec->limits;
+
+    return l->disk_bytes + l->output_bytes + l->input_bytes +
+           (spool_needed(run->spec) ? l->stdin_bytes : 0) +
+           (has_archive(run->spec) ? l->input_bytes + run->spec->archive_len : 0);
+}
+
+/* A place among the host's machines, or capacity_rejected. */
+void run_take_slot(struct run *run)
+{
     struct err err = ERR_INIT;
-    struct ledger_need need = {
+    const struct ledger_need need = {
         .machine_id = run->result.machine_id,
         .memory_bytes = run->result.machine_memory_bytes + ENGINE_OVERHEAD_BYTES,
-        .vcpus = l->vcpus,
+        .vcpus = run->spec->limits.vcpus,
+        .disk_bytes = run_disk_need(run),
     };
 
-    /* Scratch, inputs, stdin and the output stream are all files below the state directory. */
-    need.disk_bytes = l->disk_bytes + l->output_bytes + l->input_bytes +
-                      (spool_needed(run->spec) ? l->stdin_bytes : 0) +
-                      (has_archive(run->spec) ? l->input_bytes + run->spec->archive_len : 0);
     if (hold_take(run->hold, run->store, &need, &err) < 0 ||
         reaper_start(run->hold, &run->reaper_work, &run->reaper, &err) < 0) {
         run_decide_by_err(run, &err, "admit");
@@ -54,6 +61,13 @@ static void take_slot(struct run *run)
     }
     run->result.left_over = run->hold->n_left_over > 0 ? run->hold->left_over : NULL;
     run->result.phases.admitted = run_now(run);
+}
+
+void run_engine_defaults(struct run *run)
+{
+    if (!run->spec->cpu_given && strcmp(run->engine->isolation, "emulated") == 0) {
+        run->spec_copy.limits.cpu_ns = SPEC_CPU_EMULATED_NS;
+    }
 }
 
 void run_admit(struct run *run)
@@ -79,9 +93,7 @@ void run_admit(struct run *run)
     }
     run->result.engine = run->engine->name;
     run->result.isolation = run->engine->isolation;
-    if (!run->spec->cpu_given && strcmp(run->engine->isolation, "emulated") == 0) {
-        run->spec_copy.limits.cpu_ns = SPEC_CPU_EMULATED_NS;
-    }
+    run_engine_defaults(run);
     if (run->engine->version(run->monitor_version, sizeof(run->monitor_version), &err) < 0) {
         run_decide_by_err(run, &err, "engine_unavailable");
         return;
@@ -140,7 +152,7 @@ static int stage_inputs(struct run *run, const struct stage_watch *watch, struct
     int r = 0;
 
     if (!has_archive(run->spec)) {
-        return stage_build(run->spec, NULL, run->store->tmpfd, watch, &run->stage, err);
+        return stage_fill(run->spec, NULL, run->store->tmpfd, watch, &run->stage, err);
     }
     r = stage_open_archive(run->spec, run->store->tmpfd, &archive, &st, err);
     if (r < 0) {
@@ -158,8 +170,27 @@ static int stage_inputs(struct run *run, const struct stage_watch *watch, struct
     if (r < 0) {
         return err_wrap(err, "archive '%s'", stage_archive_text(run->spec).s);
     }
-    return stage_build(run->spec, &(struct stage_archive){.entries = &entries, .data_fd = data},
-                       run->store->tmpfd, watch, &run->stage, err);
+    return stage_fill(run->spec, &(struct stage_archive){.entries = &entries, .data_fd = data},
+                      run->store->tmpfd, watch, &run->stage, err);
+}
+
+void run_spool(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    if (spool_stdin(run->spec, run->store->tmpfd, run->client,
+                    clock_mono_ns() + RUN_STAGE_DEADLINE_NS, &run->input, &err) < 0) {
+        staging_failed(run, &err, "stdin");
+    }
+}
+
+void run_open_disks(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    if (stage_open(run->store->tmpfd, &run->stage, &err) < 0) {
+        run_decide_by_err(run, &err, "stage");
+    }
 }
 
 void run_stage(struct run *run)
@@ -167,16 +198,6 @@ void run_stage(struct run *run)
     const struct stage_watch watch = {.check = keep_staging, .ctx = run};
     struct err err = ERR_INIT;
 
-    if (spool_stdin(run->spec, run->store->tmpfd, run->client,
-                    clock_mono_ns() + RUN_STAGE_DEADLINE_NS, &run->input, &err) < 0) {
-        staging_failed(run, &err, "stdin");
-        return;
-    }
-    /* Only now: a pipe that takes its time to end must not keep a place from others. */
-    take_slot(run);
-    if (run->over) {
-        return;
-    }
     run->phase_deadline = clock_mono_ns() + RUN_STAGE_DEADLINE_NS;
     if (stage_inputs(run, &watch, &err) < 0) {
         staging_failed(run, &err, "inputs");
@@ -279,11 +300,13 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     struct err err = ERR_INIT;
     struct machine_config config = configure(run, tsc);
 
+    /* Not known before there is a job; then it is lowered. */
+    run->file_bound = run->has_job ? run->spec->limits.disk_bytes : STAGE_SCRATCH_DEVICE_BYTES;
     take_template(run, &config);
     if (run->over) {
         return;
     }
-    config.scratch_bytes = run->spec->limits.disk_bytes;
+    config.scratch_bytes = run->file_bound;
     config.input_fd = run->stage.input_fd;
     config.scratch_fd = run->stage.scratch_fd;
     config.memory_fd = run->template.memory_fd;
@@ -306,16 +329,43 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     if (ledger_note_monitor(&run->hold->slot, run->machine.proc.pid, disk_left(run), &err) < 0) {
         err = (struct err)ERR_INIT; /* the slot then counts in full: only less fits */
     }
-    if (fd_set_nonblock(run->machine.console_fd, &err) < 0 ||
+    if (fd_set_nonblock(run->machine.console_fd, &err) < 0) {
+        run_decide_by_err(run, &err, "boot");
+        return;
+    }
+    run->phase_deadline = clock_mono_ns() + RUN_BOOT_DEADLINE_NS;
+    run->phase_of_deadline = SESSION_BOOT;
+    run->memory_next_check = hold_must_watch(run->hold) ? clock_mono_ns() : UINT64_MAX;
+}
+
+/* Needs CAP_SYS_RESOURCE where the monitor's uid is another. */
+static int bound_files(struct run *run, struct err *err)
+{
+    const struct rlimit limit = {.rlim_cur = run->spec->limits.disk_bytes,
+                                 .rlim_max = run->spec->limits.disk_bytes};
+
+    if (run->file_bound == run->spec->limits.disk_bytes) {
+        return 0;
+    }
+    if (prlimit(run->machine.proc.pid, RLIMIT_FSIZE, &limit, NULL) < 0) {
+        return err_sys(err, "bound what the monitor may write");
+    }
+    run->file_bound = run->spec->limits.disk_bytes;
+    return 0;
+}
+
+void run_bind_job(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    if (bound_files(run, &err) < 0 ||
         session_init(&run->session, run->machine.channel_fd, run->spec, &run->events, &err) < 0) {
         run_decide_by_err(run, &err, "boot");
         return;
     }
+    run->session_made = true;
     run->session.sink = (struct session_sink){.write = sink, .ctx = run};
     run->session.output_fd = run->output_fd;
     run->session.stdin_fd = run->input.fd;
     run->session.stdin_size = run->input.bytes;
-    run->phase_deadline = clock_mono_ns() + RUN_BOOT_DEADLINE_NS;
-    run->phase_of_deadline = SESSION_BOOT;
-    run->memory_next_check = hold_must_watch(run->hold) ? clock_mono_ns() : UINT64_MAX;
 }

@@ -34,10 +34,9 @@ static void complain(struct run *run, const char *text)
     events_add(&run->events, EVENT_HOST_FAULT, run_now(run), "cleanup", text);
 }
 
-void run_prepare_proof(struct run *run)
+void run_note_submission(struct run *run)
 {
     uint64_t since = clock_mono_ns() - run->submitted_ns;
-    struct err err = ERR_INIT;
 
     run->record.submitted_realtime_ns = clock_ns(CLOCK_REALTIME) - since;
     run->reaper_work = (struct reaper_work){
@@ -47,6 +46,13 @@ void run_prepare_proof(struct run *run)
         .lost = run_record_lost,
         .ctx = run,
     };
+}
+
+void run_prepare_proof(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    run_note_submission(run);
     if (cleanup_count_mounts(run->store->path, &run->mounts_before, &err) < 0) {
         run_decide(run, EVENT_HOST_FAULT, "admit", err.msg);
     }
@@ -57,7 +63,7 @@ static void fill_streams(struct run *run)
     struct result_stream *streams[] = {&run->result.out, &run->result.err};
     struct session *s = &run->session;
 
-    if (!run->machine_made) {
+    if (!run->session_made) {
         return;
     }
     for (size_t i = 0; i < ARRAY_LEN(streams); i++) {
