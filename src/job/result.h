@@ -51,6 +51,7 @@ struct result {
     struct digest kernel, initramfs, root; /* "" when unknown */
     struct digest template; /* of the saved state the machine started from; "" if none */
     bool template_built;    /* for this job */
+    bool pooled;            /* the machine was restored before the job was submitted */
     const struct spec *spec;
     uint64_t machine_memory_bytes;
     const struct cgroup_report *cgroup;              /* what the host's kernel limits, or NULL */

@@ -545,16 +545,49 @@ int stage_open(int tmp_dirfd, struct stage *ret, struct err *err)
     return 0;
 }
 
+int stage_make_scratch(const struct spec_limits *limits, int tmp_dirfd, struct stage *stage,
+                       struct err *err)
+{
+    auto_scratch struct scratch scratch = SCRATCH_INIT;
+    int r = scratch_start(limits, stage->scratch_fd, &scratch, err);
+
+    if (r == 0) {
+        r = scratch_finish(&scratch, err);
+    }
+    if (r < 0) {
+        return disk_fault(r, tmp_dirfd, err);
+    }
+    stage->made_bytes = limits->disk_bytes;
+    stage->made_inodes = limits->inodes;
+    return 0;
+}
+
+/* Starts mke2fs unless the filesystem is there; what is there and of another size goes first. */
+static int start_scratch(const struct spec_limits *limits, struct stage *stage, struct scratch *ret,
+                         struct err *err)
+{
+    if (stage->made_bytes == limits->disk_bytes && stage->made_inodes == limits->inodes) {
+        return 0;
+    }
+    if (stage->made_bytes != 0 &&
+        (ftruncate(stage->scratch_fd, 0) < 0 ||
+         ftruncate(stage->scratch_fd, (off_t)STAGE_SCRATCH_DEVICE_BYTES) < 0)) {
+        return err_sys(err, "empty the scratch disk");
+    }
+    stage->made_bytes = 0;
+    return scratch_start(limits, stage->scratch_fd, ret, err);
+}
+
 int stage_fill(const struct spec *spec, const struct stage_archive *archive, int tmp_dirfd,
                const struct stage_watch *watch, struct stage *stage, struct err *err)
 {
     auto_scratch struct scratch scratch = SCRATCH_INIT;
-    int r = scratch_start(&spec->limits, stage->scratch_fd, &scratch, err);
+    int r = start_scratch(&spec->limits, stage, &scratch, err);
 
     if (r == 0) {
         r = fill_input(spec, archive, watch, stage, err);
     }
-    if (r == 0) {
+    if (r == 0 && stage->made_bytes == 0) {
         r = scratch_finish(&scratch, err);
     }
     fd_close_p(&stage->write_fd);

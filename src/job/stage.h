@@ -29,7 +29,8 @@ struct stage {
     int input_fd;   /* squashfs, read-only use, padded to STAGE_INPUT_DEVICE_BYTES (sparse) */
     int write_fd;   /* the same file, while it is to be filled; then -1 */
     int scratch_fd; /* ext4 of exactly limits.disk_bytes in a file of STAGE_SCRATCH_DEVICE_BYTES */
-    struct stage_item program; /* name NULL: none */
+    uint64_t made_bytes, made_inodes; /* the filesystem that is there already; 0 = none */
+    struct stage_item program;        /* name NULL: none */
     struct stage_item *inputs;
     size_t n_inputs;
     uint64_t input_bytes; /* sum, the program included */
@@ -70,6 +71,13 @@ struct stage_archive {
  * not looked.
  */
 must_use int stage_open(int tmp_dirfd, struct stage *ret, struct err *err) nonnull_all;
+
+/*
+ * Makes the scratch filesystem ahead of its job, for limits that it will probably have: stage_fill()
+ * makes it anew only for other ones.
+ */
+must_use int stage_make_scratch(const struct spec_limits *limits, int tmp_dirfd,
+                                struct stage *stage, struct err *err) nonnull_all;
 
 /*
  * Fills open devices, once; after a failure they are good for nothing.

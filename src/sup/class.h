@@ -19,6 +19,8 @@ struct machine_class {
     const char *engine; /* its name */
     uint64_t vcpus;
     uint64_t memory_bytes; /* of the machine */
+    /* Not compared: what the job's scratch filesystem will probably be. */
+    uint64_t disk_bytes, inodes;
 };
 
 /* The image of a spec by name, its language's own if it names none; NULL if that has none. */
@@ -30,5 +32,12 @@ const char *class_image(const struct spec *spec) nonnull_all;
  */
 must_use int class_of(const struct store *store, const struct spec *spec, struct machine_class *ret,
                       struct err *err) nonnull_all;
+
+/* An initialised spec gets this class, and no program: for a machine that gets its job later. */
+must_use int class_model(const struct machine_class *class, struct spec *ret,
+                         struct err *err) nonnull_all;
+
+/* Whether this machine, made from the class's model, is what the spec asks for; image by name. */
+must_use bool class_fits(const struct spec *model, const struct spec *spec) nonnull_all;
 
 must_use bool class_equal(const struct machine_class *a, const struct machine_class *b) nonnull_all;

@@ -1,10 +1,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sup/run-internal.h"
 #include "sup/run.h"
@@ -39,7 +41,7 @@ uint64_t run_disk_need(const struct run *run)
     const struct spec_limits *l = &run->spec->limits;
 
     return l->disk_bytes + l->output_bytes + l->input_bytes +
-           (spool_needed(run->spec) ? l->stdin_bytes : 0) +
+           (spool_needed(run->spec) || !run->has_job ? l->stdin_bytes : 0) +
            (has_archive(run->spec) ? l->input_bytes + run->spec->archive_len : 0);
 }
 
@@ -54,6 +56,7 @@ void run_take_slot(struct run *run)
         .disk_bytes = run_disk_need(run),
     };
 
+    run->disk_held = need.disk_bytes;
     if (hold_take(run->hold, run->store, &need, &err) < 0 ||
         reaper_start(run->hold, &run->reaper_work, &run->reaper, &err) < 0) {
         run_decide_by_err(run, &err, "admit");
@@ -295,6 +298,14 @@ static uint64_t disk_left(const struct run *run)
     return run->spec->limits.output_bytes + (has < scratch ? scratch - has : 0);
 }
 
+void run_note_monitor(struct run *run)
+{
+    struct err ignored = ERR_INIT; /* the slot then counts in full: only less fits */
+
+    (void)!ledger_note_monitor(&run->hold->slot, run->machine.proc.pid,
+                               run->has_job ? disk_left(run) : UINT64_MAX, &ignored);
+}
+
 void run_start_machine(struct run *run, struct host_tsc tsc)
 {
     struct err err = ERR_INIT;
@@ -326,9 +337,7 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     }
     run->machine_made = true;
     run->result.phases.spawned = run_now(run);
-    if (ledger_note_monitor(&run->hold->slot, run->machine.proc.pid, disk_left(run), &err) < 0) {
-        err = (struct err)ERR_INIT; /* the slot then counts in full: only less fits */
-    }
+    run_note_monitor(run);
     if (fd_set_nonblock(run->machine.console_fd, &err) < 0) {
         run_decide_by_err(run, &err, "boot");
         return;
@@ -338,20 +347,59 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     run->memory_next_check = hold_must_watch(run->hold) ? clock_mono_ns() : UINT64_MAX;
 }
 
-/* Needs CAP_SYS_RESOURCE where the monitor's uid is another. */
+/* In a child: as the monitor's own user, who may lower its limits. Returns an errno. */
+static int bound_as(uid_t uid, pid_t pid, const struct rlimit *limit)
+{
+    bool ok = setgroups(0, NULL) == 0 && setresgid(uid, uid, uid) == 0 &&
+              setresuid(uid, uid, uid) == 0 && prlimit(pid, RLIMIT_FSIZE, limit, NULL) == 0;
+
+    return ok ? 0 : errno;
+}
+
+/*
+ * A root without CAP_SYS_RESOURCE (containers) may not touch the limits of another uid. So a child
+ * becomes that uid for a moment. Only before JOB: nothing of the job runs as it yet.
+ */
+static int bound_by_child(struct run *run, const struct rlimit *limit, struct err *err)
+{
+    auto_proc struct proc proc = PROC_INIT;
+    struct proc_end end = {0};
+    pid_t monitor = run->machine.proc.pid;
+    int r = proc_fork(&proc, err);
+
+    if (r == 1) {
+        _exit(bound_as(run->hold->slot.uid, monitor, limit));
+    }
+    if (r == 0) {
+        r = proc_wait(&proc, RUN_KILL_DEADLINE_NS, &end, err);
+    }
+    if (r == 0 && (end.signaled || end.code != 0)) {
+        r = err_sys_num(err, end.signaled ? EINTR : end.code, "bound what the monitor may write");
+    }
+    return r;
+}
+
+int run_bound_files(struct run *run, uint64_t bytes, struct err *err)
+{
+    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+    int r = 0;
+
+    if (prlimit(run->machine.proc.pid, RLIMIT_FSIZE, &limit, NULL) < 0) {
+        r = errno == EPERM && geteuid() == 0 ? bound_by_child(run, &limit, err)
+                                             : err_sys(err, "bound what the monitor may write");
+    }
+    if (r == 0) {
+        run->file_bound = bytes;
+    }
+    return r;
+}
+
+/* Only less is ever needed: a machine without a job has the bound of the largest disk. */
 static int bound_files(struct run *run, struct err *err)
 {
-    const struct rlimit limit = {.rlim_cur = run->spec->limits.disk_bytes,
-                                 .rlim_max = run->spec->limits.disk_bytes};
+    uint64_t bytes = run->spec->limits.disk_bytes;
 
-    if (run->file_bound == run->spec->limits.disk_bytes) {
-        return 0;
-    }
-    if (prlimit(run->machine.proc.pid, RLIMIT_FSIZE, &limit, NULL) < 0) {
-        return err_sys(err, "bound what the monitor may write");
-    }
-    run->file_bound = run->spec->limits.disk_bytes;
-    return 0;
+    return run->file_bound == bytes ? 0 : run_bound_files(run, bytes, err);
 }
 
 void run_bind_job(struct run *run)

@@ -14,6 +14,7 @@
 #include "job/stage.h"
 #include "sup/client.h"
 #include "sup/engine.h"
+#include "sup/handover.h"
 #include "sup/hold.h"
 #include "sup/host.h"
 #include "sup/inspector.h"
@@ -59,10 +60,13 @@ struct run {
     struct inspection inspection;
     struct reaper_work reaper_work;
     struct reaper reaper;
+    struct reaper former;     /* of the time before there was a job; it knows of none */
+    struct handover handover; /* what a member of a pool got */
     enum run_goal goal;
     enum session_state phase_of_deadline;
     unsigned int mounts_before;
     int output_fd;
+    uint64_t disk_held;  /* bytes of disk that the slot was taken for */
     uint64_t file_bound; /* most the monitor may write to any file */
     bool streaming;
     bool over; /* a deciding event other than the program's exit was recorded */
@@ -127,6 +131,11 @@ void run_bind_job(struct run *run) nonnull_all;
 uint64_t run_disk_need(const struct run *run) nonnull_all;
 /* The engine's own default of --cpu. */
 void run_engine_defaults(struct run *run) nonnull_all;
+
+/* The monitor is told to the ledger, with what it may still take of the disk. */
+void run_note_monitor(struct run *run) nonnull_all;
+/* Bounds what the monitor may write to any file; never raises it. */
+must_use int run_bound_files(struct run *run, uint64_t bytes, struct err *err) nonnull_all;
 
 /* run-kill.c, run-end.c, in this order; each looks for itself whether there is something to do. */
 void run_kill_machine(struct run *run) nonnull_all;

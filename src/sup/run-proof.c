@@ -124,7 +124,7 @@ static void keep_record(struct run *run, enum record_state state)
 
     run->record.state = state;
     run->record.written_by = "supervisor";
-    if (run->result.machine_id[0] != '\0' && put_record(run, true, &err) < 0) {
+    if (run->has_job && run->result.machine_id[0] != '\0' && put_record(run, true, &err) < 0) {
         complain(run, err.msg);
     }
 }
@@ -138,6 +138,9 @@ void run_record_lost(void *ctx, bool swept)
     run->record.state = RECORD_LOST;
     run->record.written_by = "reaper";
     run->result.phases = (struct result_phases){0};
+    if (!run->has_job) { /* a machine was lost, and no job */
+        return;
+    }
     if (!swept) {
         (void)snprintf(run->lost_group, sizeof(run->lost_group), "%s", run->hold->slot.group);
         events_add(&run->events, EVENT_HOST_FAULT, run_now(run), "supervisor_lost", NULL);
@@ -225,6 +228,7 @@ void run_prove_cleanup(struct run *run)
 
     fill_streams(run);
     note_stdin(run);
+    reaper_dismiss(&run->former);
     add(run, cleanup_no_names(files, ARRAY_LEN(files)));
     close_job(run);
     ungrouped = hold_release_groups(run->hold, &err) == 0;

@@ -476,6 +476,9 @@ static void run_fini(struct run *run)
     template_fini(&run->template);
     fd_close_p(&run->reaper.fd); /* not dismissed: it cleans up once more */
     fd_close_p(&run->reaper.proc.pidfd);
+    fd_close_p(&run->former.fd);
+    fd_close_p(&run->former.proc.pidfd);
+    handover_fini(&run->handover);
     inspection_fini(&run->inspection);
     stage_fini(&run->stage);
     store_boot_fini(&run->boot);
@@ -512,6 +515,8 @@ struct run *run_new(const struct spec *spec, const struct store *store, struct h
     run->stage = (struct stage)STAGE_INIT;
     run->input = (struct spool){.fd = -1};
     run->reaper = (struct reaper)REAPER_INIT;
+    run->former = (struct reaper)REAPER_INIT;
+    run->handover = (struct handover)HANDOVER_INIT;
     run->template = (struct template)TEMPLATE_INIT;
     run->machine = (struct machine)MACHINE_INIT;
     run->result.events = &run->events;
