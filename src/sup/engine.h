@@ -85,6 +85,8 @@ extern const struct engine engine_tcg;
 
 /* Bytes the machine gets for a job limit: limit + kernel and agent, in whole steps of 64 MiB. */
 uint64_t engine_machine_bytes(uint64_t job_memory_bytes);
+/* The largest job limit that gets such a machine. */
+uint64_t engine_job_bytes(uint64_t machine_bytes);
 /* What the monitor process needs beside the guest's memory, for admission. */
 #define ENGINE_OVERHEAD_BYTES (192 * MIB)
 
