@@ -225,7 +225,7 @@ def dead_member(t):
     pool.job("print('x')\n")
     pool.end()
     nothing_left(t, pool)
-    lost = list((pool.state / "records").iterdir())
+    lost = list((pool.state / "records").glob("*.json"))
     t.equal(sum(json.loads(p.read_text())["state"] == "lost" for p in lost), 0, "records of lost jobs: none was lost")
 
 
@@ -243,7 +243,7 @@ def killed_in_job(t):
     except Fail as failure:
         t.true("died" in str(failure), str(failure))
     nothing_left(t, pool)
-    states = [json.loads(p.read_text()) for p in (pool.state / "records").iterdir()]
+    states = [json.loads(p.read_text()) for p in (pool.state / "records").glob("*.json")]
     t.equal([(s["state"], s["reason"], s["written_by"]) for s in states], [("lost", "supervisor_lost", "reaper")], "records")
     t.true(states[0]["limits"] is not None, "the record knows the job")
     pool.end()
@@ -326,7 +326,7 @@ def suite(t):
     for name in ("a", "b"):
         (cases / f"{name}.py").write_text('# airlock-case: {"expect": "success", "only": "a test"}\nprint("x")\n')
         (cases / f"big-{name}.py").write_text(
-            '# airlock-case: {"expect": "success", "only": "a test", "limits": {"memory": "300M"}}\nprint("x")\n')
+            '# airlock-case: {"expect": "success", "only": "a test", "limits": {"mem_mib": 300}}\nprint("x")\n')
     done = subprocess.run([AIRLOCK, "suite", "--cases", t.path("cases"), "--pool", "2", "-j", "1", "--state", state, "--json"],
                           cwd=t.dir, env=harness.environment(), capture_output=True, timeout=300, check=False)
     t.equal(done.returncode, 0, f"exit code; {done.stderr[-800:]}")
