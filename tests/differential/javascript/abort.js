@@ -1,0 +1,3 @@
+// differential: {"verdict": "user_exception", "signal": "SIGABRT"}
+console.log('before');
+process.abort();

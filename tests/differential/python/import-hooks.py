@@ -1,0 +1,23 @@
+# differential: {}
+import builtins
+import sys
+
+real = builtins.__import__
+seen = []
+
+
+def watched(name, globals=None, locals=None, fromlist=(), level=0):
+    seen.append((name, (globals or {}).get("__name__"), level))
+    return real(name, globals, locals, fromlist, level)
+
+
+builtins.__import__ = watched
+import json
+import textwrap
+builtins.__import__ = real
+print(seen)
+sys.modules["json"] = None
+try:
+    import json
+except ImportError as error:
+    print(type(error).__name__, error)
