@@ -345,5 +345,12 @@ int boot_root(struct boot *ret, struct err *err)
     r = do_mount("root", PATH_ROOT, "overlay", MS_NOSUID | MS_NODEV,
                  "lowerdir=" PATH_LOWER ",upperdir=" PATH_RW "/upper,workdir=" PATH_RW "/work",
                  err);
-    return r < 0 ? r : program_dev(err);
+    if (r == 0) {
+        r = program_dev(err);
+    }
+    /* What is mounted there for a job reaches an interpreter that has a namespace already. */
+    if (r == 0 && mount(NULL, PATH_ROOT, NULL, MS_SHARED | MS_REC, NULL) < 0) {
+        return err_sys(err, "share the mounts of the image");
+    }
+    return r;
 }

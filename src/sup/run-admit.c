@@ -7,6 +7,7 @@
 
 #include "sup/run-internal.h"
 #include "sup/run.h"
+#include "sup/warm.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -231,11 +232,42 @@ static enum event_kind boot_event(const struct err *err)
                                     : EVENT_HOST_FAULT;
 }
 
+/*
+ * One with an interpreter in it, if the job can have it and leaves room for it. What cannot be
+ * started in this image, or is too large for the limit, is a fresh one's to fail by.
+ */
+static int take_kind(struct run *run, struct template_request *q, struct err *err)
+{
+    struct result *res = &run->result;
+    int r = 0;
+
+    q->config.warm = warm_for(run->spec, &res->interpreter_why);
+    res->interpreter = run->spec->language != SPEC_COMMAND ? "fresh" : NULL;
+    r = template_take(q, &run->template, err);
+    if (r < 0 || q->config.warm == SPEC_COMMAND) {
+        return r;
+    }
+    if (!run->template.warm) {
+        (void)snprintf(run->cold_why, sizeof(run->cold_why), "none could be started: %.200s",
+                       run->template.cold_why);
+        res->interpreter_why = run->cold_why;
+        return 0;
+    }
+    if (run->template.warm_bytes + WARM_MARGIN_BYTES <= run->spec->limits.memory_bytes) {
+        res->interpreter = "warm";
+        return 0;
+    }
+    res->interpreter_why = "the memory limit leaves no room beside the one that waits";
+    template_fini(&run->template);
+    q->config.warm = SPEC_COMMAND;
+    return template_take(q, &run->template, err);
+}
+
 /* The saved state to start from; the first job of its kind builds it. */
-static void take_template(struct run *run, const struct machine_config *config)
+static void take_template(struct run *run, struct machine_config *config)
 {
     struct err err = ERR_INIT;
-    const struct template_request request = {
+    struct template_request request = {
         .store = run->store,
         .engine = run->engine,
         .monitor = run->monitor_version,
@@ -247,7 +279,8 @@ static void take_template(struct run *run, const struct machine_config *config)
     };
 
     run_phase(run, "template");
-    if (template_take(&request, &run->template, &err) == 0) {
+    if (take_kind(run, &request, &err) == 0) {
+        config->warm = request.config.warm; /* the same machine, to its arguments */
         run->result.template = run->template.key;
         run->result.template_built = run->template.built;
         run->result.phases.templated = run_now(run);
@@ -313,6 +346,7 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     }
     run->session.sink = (struct session_sink){.write = sink, .ctx = run};
     run->session.output_fd = run->output_fd;
+    run->session.warm = run->template.warm;
     run->session.stdin_fd = run->input.fd;
     run->session.stdin_size = run->input.bytes;
     run->phase_deadline = clock_mono_ns() + RUN_BOOT_DEADLINE_NS;

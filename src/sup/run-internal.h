@@ -61,6 +61,7 @@ struct run {
     bool lost_stored;                  /* in the reaper: it wrote the record itself */
     char lost_group[CGROUP_NAME_SIZE]; /* the same: what it swept */
     char monitor_version[128];
+    char cold_why[256];
     char console[CONSOLE_KEEP + 1]; /* last bytes of the guest's console and the monitor */
     size_t console_len;
 };

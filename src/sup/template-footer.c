@@ -6,16 +6,17 @@
 #include "proto/frame.h"
 #include "sup/template.h"
 
-#define FORMAT 1
+#define FORMAT 2
 
 int template_footer_encode(const struct template_footer *f, char ret[TEMPLATE_FOOTER_BYTES],
                            struct err *err)
 {
     json_auto_t *root =
-        json_pack("{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:i}", "format", FORMAT, "key", f->key.hex,
-                  "memory_bytes", (json_int_t)f->memory_bytes, "state_bytes",
+        json_pack("{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:i, s:b, s:I, s:s}", "format", FORMAT,
+                  "key", f->key.hex, "memory_bytes", (json_int_t)f->memory_bytes, "state_bytes",
                   (json_int_t)f->state_bytes, "state_sha256", f->state.hex, "boot_id", f->boot_id,
-                  "tsc_khz", (json_int_t)f->tsc_khz, "protocol", (int)PROTO_VERSION);
+                  "tsc_khz", (json_int_t)f->tsc_khz, "protocol", (int)PROTO_VERSION, "warm",
+                  (int)f->warm, "warm_bytes", (json_int_t)f->warm_bytes, "cold_why", f->cold_why);
     size_t len = 0;
 
     memset(ret, 0, TEMPLATE_FOOTER_BYTES);
@@ -62,21 +63,26 @@ int template_footer_decode(const char data[TEMPLATE_FOOTER_BYTES], struct templa
     json_int_t memory = 0;
     json_int_t state = 0;
     json_int_t khz = 0;
-    const char *texts[3] = {NULL};
+    json_int_t warm_bytes = 0;
+    int warm = 0;
+    const char *texts[4] = {NULL};
     int r = 0;
 
     if (root == NULL) {
         return bad(err, "its footer is no JSON");
     }
-    if (json_unpack(root, "{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:i !}", "format", &format, "key",
-                    &texts[0], "memory_bytes", &memory, "state_bytes", &state, "state_sha256",
-                    &texts[1], "boot_id", &texts[2], "tsc_khz", &khz, "protocol", &protocol) < 0) {
+    if (json_unpack(root, "{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:i, s:b, s:I, s:s !}", "format",
+                    &format, "key", &texts[0], "memory_bytes", &memory, "state_bytes", &state,
+                    "state_sha256", &texts[1], "boot_id", &texts[2], "tsc_khz", &khz, "protocol",
+                    &protocol, "warm", &warm, "warm_bytes", &warm_bytes, "cold_why",
+                    &texts[3]) < 0) {
         return bad(err, "its footer lacks a part, or has one too many");
     }
     if (format != FORMAT || protocol != (int)PROTO_VERSION) {
         return bad(err, "another version of airlock made it");
     }
-    if (!sizes_fit(memory, state) || khz <= 0) {
+    if (!sizes_fit(memory, state) || khz <= 0 || warm_bytes < 0 || warm_bytes > memory ||
+        strlen(texts[3]) >= sizeof(f.cold_why)) {
         return bad(err, "a number in its footer is out of range");
     }
     r = take_digest(texts[0], &f.key, err);
@@ -92,6 +98,9 @@ int template_footer_decode(const char data[TEMPLATE_FOOTER_BYTES], struct templa
     f.memory_bytes = (uint64_t)memory;
     f.state_bytes = (uint64_t)state;
     f.tsc_khz = (uint64_t)khz;
+    f.warm = warm != 0;
+    f.warm_bytes = (uint64_t)warm_bytes;
+    (void)snprintf(f.cold_why, sizeof(f.cold_why), "%s", texts[3]);
     *ret = f;
     return 0;
 }

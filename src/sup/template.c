@@ -194,6 +194,9 @@ static int find(const struct template_request *q, int dirfd, const struct digest
     }
     read_in(t.memory_fd, f.memory_bytes);
     t.key = *key;
+    t.warm = f.warm;
+    t.warm_bytes = f.warm_bytes;
+    memcpy(t.cold_why, f.cold_why, sizeof(t.cold_why));
     *ret = t;
     t = (struct template)TEMPLATE_INIT;
     return 0;
@@ -366,7 +369,7 @@ static int build(const struct template_request *q, int dirfd, const struct diges
     if (ftruncate(file, (off_t)q->config.memory_bytes) < 0) {
         return err_sys(err, "size a template");
     }
-    r = template_boot_and_save(q, file, err);
+    r = template_boot_and_save(q, file, &f, err);
     return r < 0 ? r : finish(dirfd, file, &f, err);
 }
 
