@@ -1,4 +1,4 @@
-# differential: {"env": {"PATH": "/work:/usr/bin", "HOME": "/tmp", "OUT": "/tmp/other"}}
+# differential: {"env": {"PATH": "/work:/usr/bin", "HOME": "/tmp", "OUT": "/tmp/other"}, "fresh": "HOME and PATH are read when the interpreter starts"}
 import os
 import shutil
 import sys
