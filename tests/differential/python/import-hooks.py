@@ -1,4 +1,4 @@
-# differential: {}
+# differential: {"known": "a replaced __import__ does not see what modules loaded ahead imported"}
 import builtins
 import sys
 
@@ -16,8 +16,3 @@ import json
 import textwrap
 builtins.__import__ = real
 print(seen)
-sys.modules["json"] = None
-try:
-    import json
-except ImportError as error:
-    print(type(error).__name__, error)

@@ -18,4 +18,6 @@ try:
 except OSError as error:
     print(errno.errorcode[error.errno])
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-open("/work/large", "wb").write(b"x" * 5000)
+with open("/work/large", "wb", buffering=0) as file:
+    print(file.write(b"x" * 5000))
+    file.write(b"more")

@@ -9,7 +9,7 @@ import types
 
 for name in ("json", "json.decoder", "os", "collections", "types"):
     module = sys.modules[name]
-    print(name, module.__file__, module.__cached__, module.__package__, module.__spec__, type(module.__loader__).__name__)
+    print(name, module.__file__, getattr(module, "__cached__", "frozen"), module.__package__, module.__spec__, type(module.__loader__).__name__)
     print(module.__loader__ is module.__spec__.loader, importlib.import_module(name) is module)
 print(os.path is sys.modules["posixpath"], json.JSONDecoder is json.decoder.JSONDecoder)
 print(list(vars(json)))

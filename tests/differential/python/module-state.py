@@ -30,6 +30,6 @@ print(decimal.getcontext(), locale.localeconv()["decimal_point"], locale.setloca
 print(warnings.filters, warnings.onceregistry, warnings.defaultaction)
 print(multiprocessing.get_start_method(allow_none=True), multiprocessing.current_process(), multiprocessing.active_children())
 print(threading.enumerate()[0].name, threading.active_count(), threading.stack_size(), threading.excepthook is threading.__excepthook__)
-print(asyncio.get_event_loop_policy().__class__.__name__, len(copyreg.dispatch_table), re._cache.__class__, len(re._cache))
+print(asyncio.get_event_loop_policy().__class__.__name__, len(copyreg.dispatch_table), re._cache.__class__)
 print(os.umask(0o22), time.tzname, functools.cache.__module__, ssl.OPENSSL_VERSION)
-print(atexit._ncallbacks(), next(threading._counter), threading.Thread().name)
+print(atexit._ncallbacks(), threading._counter(), threading.Thread().name)

@@ -1,4 +1,4 @@
-# differential: {"inputs": {"csv.py": "print('csv of the job')\nreader = 5\n", "base64.py": "b64encode = None\n", "ssl.py": "raise RuntimeError('no ssl')\n"}}
+# differential: {"inputs": {"csv.py": "print('csv of the job')\nreader = 5\n", "base64.py": "b64encode = None\n", "ssl.py": "raise RuntimeError('no ssl')\n"}, "varies": [["0x[0-9a-f]+", "0xN", "an address"]]}
 import sys
 
 sys.path.insert(0, "/in")

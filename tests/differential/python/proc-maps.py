@@ -1,4 +1,4 @@
-# differential: {}
+# differential: {"known": "/proc/self/maps shows the libraries of modules loaded ahead"}
 # The files that are mapped, and how the heap is named: not where.
 names = []
 for line in open("/proc/self/maps"):

@@ -1,4 +1,4 @@
-# differential: {}
+# differential: {"verdict": "user_exception", "exit": 1}
 import os
 import sys
 
@@ -8,4 +8,5 @@ os.chdir("/tmp")
 print(os.path.exists(__file__), __file__, sys.path[0], os.path.abspath(sys.argv[0]))
 os.chdir("/work")
 os.rename("main.py", "other.py")
-import other as again  # noqa: F401 prints the same once more, under another name
+print(os.path.exists(__file__), text == open("other.py").read())
+raise KeyError("its line is in a file of another name now")

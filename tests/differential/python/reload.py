@@ -1,5 +1,6 @@
-# differential: {}
+# differential: {"varies": [["0x[0-9a-f]+", "0xN", "an address"]]}
 import importlib
+import importlib.util
 import json
 import string
 import sys

@@ -1,4 +1,4 @@
-# differential: {}
+# differential: {"varies": [["0x[0-9a-f]+", "0xN", "an address"]]}
 import os
 import runpy
 import sys

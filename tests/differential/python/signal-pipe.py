@@ -1,4 +1,4 @@
-# differential: {"verdict": "user_exception", "exit": 1}
+# differential: {"verdict": "user_exception", "exit": 120}
 import os
 import signal
 
