@@ -120,8 +120,9 @@ def suite_options(head, path):
 def run_once(program, directory, more):
     head = program.head
     t = harness.Context(harness.fresh_directory(directory))
-    options = ["--wall", "120s", "--cpu", "120s"] if program.ours else suite_options(head, program.path)
-    options += head.get("options", []) + more
+    options = head.get("options", []) + more if program.ours else suite_options(head, program.path) + more
+    for clock in ("--wall", "--cpu"):
+        options += [] if clock in options else [clock, "120s"]
     for name, value in head.get("env", {}).items():
         options += ["--env", f"{name}={value}"]
     path = t.write("program" + program.path.suffix,
