@@ -67,6 +67,11 @@ uint64_t engine_machine_bytes(uint64_t job_memory_bytes)
     return (need + MACHINE_STEP_BYTES - 1) / MACHINE_STEP_BYTES * MACHINE_STEP_BYTES;
 }
 
+uint64_t engine_job_bytes(uint64_t machine_bytes)
+{
+    return machine_bytes > MACHINE_BASE_BYTES ? machine_bytes - MACHINE_BASE_BYTES : 0;
+}
+
 int engine_select(enum spec_engine wanted, enum spec_isolation weakest, const struct engine **ret,
                   struct err *err)
 {
@@ -232,5 +237,6 @@ int engine_probe(const struct store *store, enum spec_engine which, struct engin
     config.kernel_fd = boot.kernel_fd;
     config.initramfs_fd = boot.initramfs_fd;
     config.tsc_khz = host_tsc_khz(tsc);
+    config.memo_dirfd = store->dirfd;
     return probe_with(&config, which == SPEC_ENGINE_KVM ? "kvm" : "tcg", ret, err);
 }

@@ -143,6 +143,9 @@ static int save(struct build *b, int file, uint64_t offset, struct err *err)
     auto_fd int fd = -1;
     int r = fd_reopen(file, O_RDWR, &fd, err);
 
+    if (b->q->progress != NULL) {
+        b->q->progress(b->q->ctx, TEMPLATE_STEP_SAVE);
+    }
     if (r == 0 && lseek(fd, (off_t)offset, SEEK_SET) < 0) {
         return err_sys(err, "lseek");
     }

@@ -21,6 +21,7 @@
 
 #include "image/store.h"
 #include "sup/engine.h"
+#include "sys/boot.h"
 #include "sys/digest.h"
 
 struct template
@@ -41,6 +42,12 @@ struct template
 void template_fini(struct template *t) nonnull_all;
 #define auto_template on_scope_exit(template_fini)
 
+enum template_step {
+    TEMPLATE_STEP_BOOT,
+    TEMPLATE_STEP_SAVE,
+    TEMPLATE_STEP_DIGEST
+};
+
 struct template_request {
     const struct store *store;
     const struct engine *engine;
@@ -53,6 +60,8 @@ struct template_request {
     struct machine_config config;
     /* Asked about 20 times a second: true gives up (ERR_LIMIT/-ECANCELED). May be NULL. */
     bool (*stop)(void *ctx);
+    /* What begins now of a template that is built. May be NULL. */
+    void (*progress)(void *ctx, enum template_step step);
     /* Gets what the console of a machine that boots says, as it comes. */
     void (*console)(void *ctx, const char *text, size_t len);
     void *ctx;
@@ -64,6 +73,14 @@ struct template_request {
 #define TEMPLATE_DEADLINE_NS (60 * NS_PER_S)
 
 /*
+ * What the machine of a job is, beside its disks and its saved state. The descriptors are borrowed
+ * from boot and store.
+ */
+struct machine_config template_machine(const struct spec *spec, const struct store *store,
+                                       const struct store_boot *boot, uint64_t tsc_khz,
+                                       uid_t uid) nonnull_all;
+
+/*
  * Finds the template or builds it (seconds). The caller owns *ret. ERR_LIMIT/-ENOSPC: no room on
  * disk; ERR_LIMIT/-ECANCELED: stopped; ERR_HOST: the machine could not be booted or saved.
  */
@@ -72,21 +89,35 @@ must_use int template_take(const struct template_request *request, struct templa
 
 /* The footer, for template.c and its tests. */
 #define TEMPLATE_FOOTER_BYTES 4096u
+#define TEMPLATE_ENGINE_SIZE  16
 
 struct template_footer {
     struct digest key;
     uint64_t memory_bytes;
     uint64_t state_bytes;
     struct digest state;
-    char boot_id[40]; /* of the host */
-    uint64_t tsc_khz; /* of the host */
-    bool warm;        /* this and the next two: as in struct template */
+    struct digest memory; /* template_digest_memory(); not looked at by each job */
+    uint64_t built;       /* seconds since 1970; the file's modification time, too */
+    uint64_t vcpus;
+    char engine[TEMPLATE_ENGINE_SIZE];
+    char image[IMAGE_NAME_MAX + 1]; /* its name then; what counts is the digest */
+    struct digest root;
+    char boot_id[BOOT_ID_SIZE]; /* of the host */
+    uint64_t tsc_khz;           /* of the host */
+    bool warm;                  /* this and the next two: as in struct template */
     uint64_t warm_bytes;
     char cold_why[256];
 };
 
 must_use int template_footer_encode(const struct template_footer *f,
                                     char ret[TEMPLATE_FOOTER_BYTES], struct err *err) nonnull_all;
+/*
+ * The digest of the first bytes of a file, which are whole pages: over the number and the content of
+ * each page that is not all zeros, so that holes cost nothing and count as the zeros they are.
+ */
+must_use int template_digest_memory(int fd, uint64_t bytes, struct digest *ret,
+                                    struct err *err) nonnull_all;
+
 /* ERR_USAGE with what is wrong; nothing of it is used unchecked. */
 must_use int template_footer_decode(const char data[TEMPLATE_FOOTER_BYTES],
                                     struct template_footer *ret, struct err *err) nonnull_all;

@@ -1,8 +1,9 @@
 """The sitecustomize module of an interpreter that waits for its job (warm.h).
 
-site imports it like any other, before python3 looks at main.py. It removes itself, imports the
-image's own sitecustomize, loads what many programs import, waits, and returns: python3 goes on to
-main.py by itself, with nothing of this file below it on the stack.
+site imports it like any other. It removes itself, imports the image's own sitecustomize, loads what
+many programs import, and leaves a path hook. python3 asks the path hooks whether main.py is an
+archive, the last thing before it opens it: there it waits. Then it goes on to main.py by itself,
+with nothing of this file below it on the stack.
 
 Modules loaded ahead are taken out of sys.modules again. The first import of one puts it back, with
 all that it imported, in the order in which a plain import would have: _Ahead. As soon as anything
@@ -165,12 +166,19 @@ def _wait():
         del sys.modules["sitecustomize"]
         del os.environ["PYTHONPATH"]
 
-    def rehearse():
-        """What every program makes python3 do: memory touched here need not be read in later."""
-        code = compile("import sys\ndef f(x):\n return x\nclass C:\n pass\nf'{f(1)}'\n", "<string>", "exec")
-        exec(code, {"__name__": "rehearsal"})
-        with open(here + "/sitecustomize.py", "rb") as file:
-            file.read(1)
+    def keep():
+        """What python3 need not take apart when it ends: that is work for nobody."""
+        import gc
+
+        gc.collect()
+        gc.freeze()
+        try:
+            import ctypes
+
+            for module in modules.modules.values():
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
+        except ImportError:
+            pass
 
     def receive(fd):
         data = b""
@@ -193,39 +201,53 @@ def _wait():
                 os.environb[key] = value
         os.chdir("/work")
 
+    def wait(path):
+        """python3 asks the last of its path hooks about main.py: all of its start is behind it."""
+        try:
+            sys.path_hooks.remove(wait)
+            os.write(1001, b"r")
+            become(*receive(1000))
+            bootstrap._find_and_load_unlocked = modules.find_and_load
+            with open(path, "rb") as file:
+                is_zip = b"PK\5\6" in file.read()
+            os.close(1000)
+            os.write(1001, b"g")
+            os.close(1001)
+        except BaseException as exc:
+            fail(exc)
+        if is_zip:
+            return sys.path_hooks[0](path)
+        raise ImportError("only directories are supported", path=path)
+
     leave()
+    missing = None
     try:
         import sitecustomize  # the image's own
-        missing = None
     except ImportError as exc:
         missing = exc
     modules = Ahead()
     modules.load(ahead)
-    rehearse()
-    os.write(1001, b"r")
-    job = receive(1000)
-    become(*job)
-    bootstrap._find_and_load_unlocked = modules.find_and_load
-    os.close(1000)
-    os.write(1001, b"g")
-    os.close(1001)
+    keep()
+    sys.path_hooks.append(wait)
     return missing
 
 
 def _enter():
     """Runs _wait() under a file name whose frames Python leaves out of tracebacks of imports."""
     import os
-    import sys
+
+    def fail(exc):
+        os.write(2, ("sitecustomize: %r\n" % (exc,)).encode())
+        os._exit(127)
 
     try:
         with open(__file__, encoding="utf-8") as file:
             text = file.read()
-        names = {"__name__": "_frozen_importlib"}
+        names = {"__name__": "_frozen_importlib", "fail": fail}
         exec(compile(text.partition("\ndef _enter")[0], "<frozen importlib._bootstrap>", "exec"), names)
         missing = names["_wait"]()
     except BaseException as exc:
-        os.write(2, ("sitecustomize: %r\n" % (exc,)).encode())
-        os._exit(127)
+        fail(exc)
     if missing is not None:
         raise missing  # which site expects
 

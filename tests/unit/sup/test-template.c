@@ -9,6 +9,8 @@
 
 #define HEX_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define HEX_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define HEX_C "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
+#define HEX_D "dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"
 
 static struct template_footer sample(void)
 {
@@ -17,6 +19,12 @@ static struct template_footer sample(void)
         .memory_bytes = 384 * MIB,
         .state_bytes = 295690,
         .state = {HEX_B},
+        .memory = {HEX_C},
+        .built = 1796000000,
+        .vcpus = 2,
+        .engine = "tcg",
+        .image = "python",
+        .root = {HEX_D},
         .boot_id = "d66a8836-a00c-43cf-a45c-de978c8b7822",
         .tsc_khz = 2793435,
         .warm = true,
@@ -37,6 +45,12 @@ static void a_footer_is_read_as_it_was_written(void **state)
     assert_int_equal(template_footer_decode(data, &got, &err), 0);
     assert_string_equal(got.key.hex, f.key.hex);
     assert_string_equal(got.state.hex, f.state.hex);
+    assert_string_equal(got.memory.hex, f.memory.hex);
+    assert_string_equal(got.root.hex, f.root.hex);
+    assert_string_equal(got.engine, f.engine);
+    assert_string_equal(got.image, f.image);
+    assert_int_equal(got.built, f.built);
+    assert_int_equal(got.vcpus, f.vcpus);
     assert_string_equal(got.boot_id, f.boot_id);
     assert_int_equal(got.memory_bytes, f.memory_bytes);
     assert_int_equal(got.state_bytes, f.state_bytes);
@@ -70,9 +84,9 @@ static void a_damaged_footer_is_refused(void **state)
 {
     refuse("{", "[");
     refuse("}", "");
-    refuse("\"format\":2", "\"format\":1");
-    refuse("\"format\":2", "\"format\":2,\"format\":2");
-    refuse("\"format\":2", "\"format\":2,\"more\":1");
+    refuse("\"format\":3", "\"format\":2");
+    refuse("\"format\":3", "\"format\":3,\"format\":3");
+    refuse("\"format\":3", "\"format\":3,\"more\":1");
     refuse("\"key\":\"aa", "\"key\":\"AA");
     refuse("\"key\":\"aa", "\"key\":\"../");
     refuse("\"memory_bytes\":402653184", "\"memory_bytes\":402653185");
@@ -89,6 +103,13 @@ static void a_damaged_footer_is_refused(void **state)
     refuse("\"warm_bytes\":9437184", "\"warm_bytes\":-1");
     refuse("\"warm_bytes\":9437184", "\"warm_bytes\":402653185");
     refuse("\"warm\":true", "\"warm\":1");
+    refuse("\"memory_sha256\":\"cc", "\"memory_sha256\":\"CC");
+    refuse("\"root_sha256\":\"dd", "\"root_sha256\":\"d");
+    refuse("\"built\":1796000000", "\"built\":-1");
+    refuse("\"vcpus\":2", "\"vcpus\":0");
+    refuse("\"vcpus\":2", "\"vcpus\":1025");
+    refuse("\"engine\":\"tcg\"", "\"engine\":\"an engine of too long a name\"");
+    refuse("\"image\":\"python\"", "\"image\":\"../python\"");
 }
 
 static void a_footer_without_an_end_is_refused(void **state)
