@@ -4,7 +4,7 @@ const t = process.hrtime.bigint();
 const now = Date.now();
 console.log(Math.abs(performance.timeOrigin + performance.now() - now) < 2000, performance.now() > 0, performance.now() < 60000);
 console.log(process.uptime() < 60, process.uptime() > 0, Math.abs(process.uptime() * 1000 - performance.now()) < 1000);
-console.log(process.hrtime(), new Date(0).toString(), new Date().getTimezoneOffset()) || 0;
+console.log(process.hrtime().length, new Date(0).toString(), new Date().getTimezoneOffset());
 setTimeout(() => {
     console.log(process.hrtime.bigint() - t >= 9000000n, Date.now() - now >= 9, Date.now() - now < 20000);
     const fs = require('fs');
