@@ -32,13 +32,14 @@ struct machine_config {
      */
     int memory_fd, state_fd;
     const struct cgroup *group; /* the monitor is born in them; NULL = the caller's */
-    uid_t uid; /* the jailed monitor runs as it when we are root; used by no other machine */
+    uid_t uid;      /* the jailed monitor runs as it when we are root; used by no other machine */
+    int memo_dirfd; /* STATE, for what is remembered of the monitor (sys/memo.h); -1: nothing is */
 };
 
 #define MACHINE_CONFIG_INIT                                                                   \
     {                                                                                         \
         .kernel_fd = -1, .initramfs_fd = -1, .root_fd = -1, .input_fd = -1, .scratch_fd = -1, \
-        .memory_fd = -1, .state_fd = -1                                                       \
+        .memory_fd = -1, .state_fd = -1, .memo_dirfd = -1                                     \
     }
 
 struct machine {
@@ -66,8 +67,8 @@ struct engine {
     const char *isolation; /* "emulated" or "hardware" */
     /* Starts the machine; ERR_USAGE if what it needs is not installed, else ERR_HOST. */
     int (*start)(const struct machine_config *config, struct machine *ret, struct err *err);
-    /* One line that names the monitor and its version, for results. */
-    int (*version)(char *text, size_t size, struct err *err);
+    /* One line that names the monitor and its version, for results. memo_dirfd: as the config's. */
+    int (*version)(int memo_dirfd, char *text, size_t size, struct err *err);
     /* Appends what the guest can see of the machine: equal texts, interchangeable machines. */
     int (*describe)(const struct machine_config *config, struct buf *ret, struct err *err);
     /* Asks a machine with a memory_fd to write the rest of its state to fd, at its offset. */

@@ -82,7 +82,8 @@ void run_admit(struct run *run)
     if (!run->spec->cpu_given && strcmp(run->engine->isolation, "emulated") == 0) {
         run->spec_copy.limits.cpu_ns = SPEC_CPU_EMULATED_NS;
     }
-    if (run->engine->version(run->monitor_version, sizeof(run->monitor_version), &err) < 0) {
+    if (run->engine->version(run->store->dirfd, run->monitor_version, sizeof(run->monitor_version),
+                             &err) < 0) {
         run_decide_by_err(run, &err, "engine_unavailable");
         return;
     }
@@ -217,6 +218,7 @@ static struct machine_config configure(const struct run *run, struct host_tsc ts
     config.initramfs_fd = run->boot.initramfs_fd;
     config.root_fd = run->boot.root_fd;
     config.uid = run->hold->slot.uid;
+    config.memo_dirfd = run->store->dirfd;
     return config;
 }
 

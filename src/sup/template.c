@@ -23,6 +23,7 @@
 #include "base/buf.h"
 
 #include "sup/template-build.h"
+#include "sys/boot.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -59,23 +60,6 @@ static int make_key(const struct template_request *q, struct digest *ret, struct
     }
     r = q->engine->describe(&like, &text, err);
     return r < 0 ? r : digest_of_data(text.data, text.len, ret, err);
-}
-
-static int read_boot_id(char *ret, size_t size, struct err *err)
-{
-    auto_fd int fd = -1;
-    size_t got = 0;
-    int r = fd_open(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY, 0, &fd, err);
-
-    if (r == 0) {
-        r = fd_read_full(fd, ret, size - 1, &got, err);
-    }
-    if (r < 0) {
-        return r;
-    }
-    ret[got] = '\0';
-    ret[strcspn(ret, "\n")] = '\0';
-    return ret[0] == '\0' ? err_set(err, ERR_HOST, ENODATA, "the host has no boot id") : 0;
 }
 
 static int not_ours(struct err *err, const char *what)
@@ -148,7 +132,7 @@ static int find(const struct template_request *q, int dirfd, const struct digest
     auto_template struct template t = TEMPLATE_INIT;
     struct template_footer f = {.tsc_khz = 0};
     char footer[TEMPLATE_FOOTER_BYTES];
-    char boot_id[sizeof(f.boot_id)];
+    char boot_id[BOOT_ID_SIZE];
     struct stat st = {0};
     size_t got = 0;
     int r = fd_open_nolink(dirfd, key->hex, O_RDONLY, 0, &t.memory_fd, err);
@@ -171,7 +155,7 @@ static int find(const struct template_request *q, int dirfd, const struct digest
         r = check_file(&f, &st, err);
     }
     if (r == 0) {
-        r = read_boot_id(boot_id, sizeof(boot_id), err);
+        r = boot_id_read(boot_id, err);
     }
     if (r < 0) {
         return r;
@@ -355,7 +339,7 @@ static int build(const struct template_request *q, int dirfd, const struct diges
     int r = make_room(dirfd, q->config.memory_bytes + TEMPLATE_STATE_MAX, err);
 
     if (r == 0) {
-        r = read_boot_id(f.boot_id, sizeof(f.boot_id), err);
+        r = boot_id_read(f.boot_id, err);
     }
     if (r == 0) {
         r = fd_open_tmp(dirfd, &file, err);

@@ -21,6 +21,7 @@
 
 #include "image/store.h"
 #include "sup/engine.h"
+#include "sys/boot.h"
 #include "sys/digest.h"
 
 struct template
@@ -75,8 +76,8 @@ struct template_footer {
     uint64_t memory_bytes;
     uint64_t state_bytes;
     struct digest state;
-    char boot_id[40]; /* of the host */
-    uint64_t tsc_khz; /* of the host */
+    char boot_id[BOOT_ID_SIZE]; /* of the host */
+    uint64_t tsc_khz;           /* of the host */
 };
 
 must_use int template_footer_encode(const struct template_footer *f,
