@@ -65,7 +65,6 @@ static int cell_start(struct cell *c, const char *what, uint64_t skip, struct er
     auto_fd int data = -1;
     auto_fd int scratch = -1;
     struct jail_spec spec = {
-        .opened_fd = -1,
         .argv = argv,
         .uid = JAIL_ID,
         .gid = JAIL_ID + 1,
