@@ -177,7 +177,9 @@ static void kernel_args(struct args *a, const struct accel *accel, const struct 
     if (accel->tell_tsc) {
         (void)snprintf(tsc, sizeof(tsc), " tsc_early_khz=%llu", (unsigned long long)c->tsc_khz);
     }
-    argf(a, "-append", KERNEL_ARGS "%s%s", accel->kernel_args, tsc);
+    /* Before "quiet", which would count for it too. */
+    argf(a, "-append", "%s" KERNEL_ARGS "%s%s", c->is_probe ? "earlyprintk=ttyS0 " : "",
+         accel->kernel_args, tsc);
 }
 
 static void build_args(struct args *a, const char *path, const struct accel *accel,

@@ -3,44 +3,58 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "image/manifest.h"
 #include "sup/engine-qemu.h"
 #include "sup/engine.h"
 #include "sys/fd.h"
 #include "sys/memo.h"
 #include "sys/proc.h"
 
-#define MEMO_NAME "engine-kvm"
 /* A memo begins with how the probe ended. */
 #define WORKS "works "
 #define FAILS "fails "
 
-static int name_files(const struct store *store, struct memo *memo, struct err *err)
+/* What a probe was made with: device and monitor as files, the guest by its digest as a name. */
+struct tried {
+    struct memo files;
+    char name[64];
+};
+
+static void tried_fini(struct tried *t)
 {
-    auto_free char *kernel = NULL;
+    memo_fini(&t->files);
+}
+
+#define auto_tried on_scope_exit(tried_fini)
+
+static int what_is_tried(const struct store *store, struct tried *ret, struct err *err)
+{
+    auto_kernel_manifest struct kernel_manifest guest = {0};
     char monitor[PROC_PATH_MAX];
     int r = proc_find(QEMU_NAME, QEMU_PACKAGE, monitor, err);
 
     if (r == 0) {
-        r = store_path(store, "kernel.json", &kernel, err);
+        r = store_read_kernel(store, &guest, err);
     }
     if (r == 0) {
-        r = memo_begin(memo, err);
+        r = memo_begin(&ret->files, err);
     }
     if (r == 0) {
-        r = memo_add_path(memo, "/dev/kvm", err);
+        r = memo_add_path(&ret->files, "/dev/kvm", err);
     }
     if (r == 0) {
-        r = memo_add_path(memo, monitor, err);
+        r = memo_add_path(&ret->files, monitor, err);
     }
-    return r < 0 ? r : memo_add_path(memo, kernel, err);
+    (void)snprintf(ret->name, sizeof(ret->name), "engine-kvm-%.32s", guest.initramfs.digest.hex);
+    return r;
 }
 
-static bool recall(const struct store *store, const struct memo *memo, struct engine_probe *ret)
+static bool recall(const struct store *store, const struct tried *tried, struct engine_probe *ret)
 {
     auto_buf struct buf text = BUF_INIT(4096);
     size_t head = strlen(WORKS);
 
-    if (!memo_get(store->dirfd, MEMO_NAME, memo, &text) || text.len < head) {
+    if (!memo_get(store->dirfd, tried->name, &tried->files, &text) || text.len < head) {
         return false;
     }
     *ret = (struct engine_probe){.works = memcmp(text.data, WORKS, head) == 0, .remembered = true};
@@ -49,31 +63,31 @@ static bool recall(const struct store *store, const struct memo *memo, struct en
     return ret->works || memcmp(text.data, FAILS, head) == 0;
 }
 
-static void keep(const struct store *store, const struct memo *memo,
+static void keep(const struct store *store, const struct tried *tried,
                  const struct engine_probe *probe)
 {
     char text[sizeof(WORKS) + sizeof(probe->why)];
     int n = snprintf(text, sizeof(text), "%s%s", probe->works ? WORKS : FAILS, probe->why);
 
-    memo_put(store->dirfd, MEMO_NAME, memo, text, (size_t)n);
+    memo_put(store->dirfd, tried->name, &tried->files, text, (size_t)n);
 }
 
 int engine_probe_kvm(const struct engine_wish *wish, bool anew, struct engine_probe *ret,
                      struct err *err)
 {
-    auto_memo struct memo memo = MEMO_INIT;
+    auto_tried struct tried tried = {.files = MEMO_INIT};
     auto_fd int device = -1;
     int r = fd_open(AT_FDCWD, "/dev/kvm", O_RDWR, 0, &device, err);
 
     if (r == 0) {
-        r = name_files(wish->store, &memo, err);
+        r = what_is_tried(wish->store, &tried, err);
     }
-    if (r < 0 || (!anew && recall(wish->store, &memo, ret))) {
+    if (r < 0 || (!anew && recall(wish->store, &tried, ret))) {
         return r;
     }
     r = engine_probe(wish, &engine_kvm, ret, err);
     if (r == 0) {
-        keep(wish->store, &memo, ret);
+        keep(wish->store, &tried, ret);
     }
     return r;
 }

@@ -25,6 +25,11 @@
 /* A busy host emulates slowly, and so does one that is itself emulated, with a KVM of its own. */
 #define PROBE_DEADLINE_NS (60 * NS_PER_S)
 /*
+ * Until "Linux version": 0.2 s on a CPU of its own, 4 s where KVM is itself emulated, on a busy
+ * host. A restricted KVM that gets stuck before shows nothing new however long it is waited for.
+ */
+#define PROBE_FIRST_WORD_NS (10 * NS_PER_S)
+/*
  * A probe holds no slot of the ledger, whose number would give it a uid. This range belongs to
  * nobody (systemd's UIDS-GIDS.md), and a live process's number is its own.
  */
@@ -73,6 +78,7 @@ struct probe {
     struct frame_decoder dec;
     struct buf console;
     uint64_t deadline;
+    uint64_t deadline_first; /* for the kernel's first word; UINT64_MAX: none */
     bool answered;
 };
 
@@ -118,10 +124,17 @@ static bool said(const struct probe *p, const char *text)
     return p->console.data != NULL && strstr((const char *)p->console.data, text) != NULL;
 }
 
+static bool is_late(const struct probe *p)
+{
+    uint64_t now = clock_mono_ns();
+
+    return now >= p->deadline || (now >= p->deadline_first && !said(p, "Linux version"));
+}
+
 static int probe_loop(struct probe *p, const struct engine_wish *wish, struct err *err)
 {
     /* "KVM internal error" stops QEMU without ending it: waiting longer shows nothing new. */
-    while (!p->answered && !said(p, "KVM internal error") && clock_mono_ns() < p->deadline) {
+    while (!p->answered && !said(p, "KVM internal error") && !is_late(p)) {
         struct pollfd fds[3] = {
             {.fd = p->machine.channel_fd, .events = POLLIN},
             {.fd = p->machine.console_fd, .events = POLLIN},
@@ -157,8 +170,13 @@ static void how_it_ended(struct probe *p, char *ret, size_t size)
     struct err ignored = ERR_INIT;
     const char *hint = "";
 
-    if (clock_mono_ns() >= p->deadline) {
-        (void)snprintf(ret, size, "the guest did not answer in time");
+    if (is_late(p)) {
+        (void)snprintf(ret, size, "%s",
+                       clock_mono_ns() >= p->deadline
+                           ? "the guest did not answer in time"
+                           : "the guest's kernel did not get as far as its first word: a "
+                             "restricted nested virtualization that cannot boot an unmodified "
+                             "Linux");
         return;
     }
     (void)snprintf(ret, size, "the monitor ended before the guest answered");
@@ -171,7 +189,7 @@ static void how_it_ended(struct probe *p, char *ret, size_t size)
 
 static void explain(struct probe *p, struct engine_probe *ret)
 {
-    char how[160] = "";
+    char how[240] = "";
     auto_buf struct buf shown = BUF_INIT(4 * PROBE_CONSOLE_MAX + 1);
     const char *text = p->console.data != NULL ? (const char *)p->console.data : "";
 
@@ -205,6 +223,7 @@ static int probe_with(const struct engine_wish *wish, const struct engine *engin
         return r;
     }
     p.deadline = begun + PROBE_DEADLINE_NS;
+    p.deadline_first = engine == &engine_kvm ? begun + PROBE_FIRST_WORD_NS : UINT64_MAX;
     frame_decoder_init(&p.dec, FRAME_TO_HOST);
     r = probe_loop(&p, wish, err);
     if (r == 0) {
@@ -237,6 +256,7 @@ int engine_probe(const struct engine_wish *wish, const struct engine *engine,
     config.kernel_fd = boot.kernel_fd;
     config.initramfs_fd = boot.initramfs_fd;
     config.tsc_khz = host_tsc_khz(tsc);
+    config.is_probe = true;
     config.memo_dirfd = wish->store->dirfd;
     return probe_with(wish, engine, &config, ret, err);
 }

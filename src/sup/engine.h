@@ -33,6 +33,7 @@ struct machine_config {
     int memory_fd, state_fd;
     const struct cgroup *group; /* the monitor is born in them; NULL = the caller's */
     uid_t uid;      /* the jailed monitor runs as it when we are root; used by no other machine */
+    bool is_probe;  /* its kernel shall speak as soon as it can */
     int memo_dirfd; /* STATE, for what is remembered of the monitor (sys/memo.h); -1: nothing is */
 };
 
