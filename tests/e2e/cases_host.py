@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from harness import (AIRLOCK, ROOT, Fail, case, control_groups, environment, mounts, own_processes,
+from harness import (AIRLOCK, ENGINE, ROOT, Fail, case, control_groups, environment, mounts, own_processes,
                      temporary_names, tree_of)
 
 WAITING = "import time\nprint('ready', flush=True)\ntime.sleep(600)\n"
@@ -123,7 +123,8 @@ def posture(t):
         uid = status["Uid"].split()[0]
         t.true(0x78000000 <= int(uid) < 0x7ffe0000, f"the machine's uid is {uid}")
         check = subprocess.run([ROOT / "build/tests/unit/sup/posture", str(pid), uid, uid,
-                                str(32 << 20), pathlib.Path(group).name], capture_output=True, check=False)
+                                str(32 << 20), pathlib.Path(group).name,
+                                *([ENGINE] if ENGINE else [])], capture_output=True, check=False)
         t.equal((check.returncode, check.stdout), (0, b""), "departures from the posture")
     finally:
         child.send_signal(signal.SIGINT)
