@@ -101,7 +101,8 @@ def suite(tap):
 
 def unit(tap):
     for name in UNIT:
-        tap_of(tap, f"{name}: ", [f"/airlock/build/tests/unit/{name}"])
+        tap_of(tap, f"{name}: ", [f"/airlock/build/tests/unit/{name}"],
+               {"CMOCKA_MESSAGE_OUTPUT": "TAP"})
 
 
 PARTS = {"doctor": doctor, "unit": unit, "e2e": e2e, "suite": suite}
