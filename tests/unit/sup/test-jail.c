@@ -575,6 +575,40 @@ static void without_privilege_the_jail_is_the_same_in_a_user_namespace(void **st
     as_nobody(rootless_body);
 }
 
+/* Paths are read from the memory of a process in a user namespace that is ours. */
+static int rootless_opens_body(void)
+{
+    struct cell c = CELL_INIT;
+    struct proc_end end = {0};
+    struct err err = ERR_INIT;
+    int r = 0;
+
+    if (access(PAYLOAD, X_OK) < 0) {
+        return 77;
+    }
+    c.is_kvm = true;
+    c.opens[0] = (struct seccomp_open){"/dev/kvm", file_of("1")};
+    c.opens[1] = (struct seccomp_open){"/ram", file_of("2")};
+    c.n_opens = 2;
+    r = cell_start(&c, "opens", 0, &err);
+    if (r == 0) {
+        r = proc_wait(&c.proc, TIMEOUT, &end, &err);
+    }
+    if (r < 0 || end.signaled || end.code != 0) {
+        (void)fprintf(stderr, "%d, code %d: %s\n", r, end.code, err.msg);
+        return 1;
+    }
+    cell_fini(&c);
+    return 0;
+}
+
+static void without_privilege_opens_are_answered_all_the_same(void **state)
+{
+    (void)state;
+    need_root();
+    as_nobody(rootless_opens_body);
+}
+
 static int write_text(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -627,4 +661,5 @@ TEST_MAIN(T(opens_are_answered_by_path_once_and_others_go_on),
           T(a_cgroup_that_does_not_take_it_ends_it), T(uid_zero_is_refused),
           T(the_jail_dies_with_its_parent),
           T(without_privilege_the_jail_is_the_same_in_a_user_namespace),
+          T(without_privilege_opens_are_answered_all_the_same),
           T(without_user_namespaces_it_refuses_and_names_the_sysctl))
