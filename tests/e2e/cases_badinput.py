@@ -5,7 +5,7 @@ Every case also looks that the state directory and --out are as they were. None 
 import os
 import socket
 
-from harness import STATE, case, tree_of
+from harness import FALSE_KVM, STATE, case, tree_of
 
 GOOD = "print('must not run')\n"
 
@@ -199,19 +199,14 @@ for row in BAD_LIMITS:
     bad_limit(*row)
 
 
-# A device that opens and is none: that /dev/kvm exists proves nothing.
-FALSE_KVM = ["unshare", "-m", "sh", "-c",
-             "if [ -e /dev/kvm ]; then mount --bind /dev/null /dev/kvm; fi; exec \"$@\"", "sh"]
-
-
 @bad("an engine that is not there is refused, never replaced", "kvm", "--engine tcg", root=True)
 def no_engine(t):
-    return t.run(GOOD, "--engine", "kvm", wrap=FALSE_KVM)
+    return t.run(GOOD, "--engine", "kvm", wrap=FALSE_KVM, state=t.private_state())
 
 
 @bad("an isolation that no engine here gives is refused", "--isolation hardware", root=True)
 def no_isolation(t):
-    return t.run(GOOD, "--isolation", "hardware", wrap=FALSE_KVM)
+    return t.run(GOOD, "--isolation", "hardware", wrap=FALSE_KVM, state=t.private_state())
 
 
 @bad("an engine is not taken for an isolation that it does not give", "tcg", "emulated", "hardware")

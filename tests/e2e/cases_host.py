@@ -11,8 +11,8 @@ import signal
 import subprocess
 import time
 
-from harness import (AIRLOCK, ENGINE, ROOT, Fail, case, control_groups, environment, mounts, own_processes,
-                     temporary_names, tree_of)
+from harness import (AIRLOCK, ENGINE, FALSE_KVM, ROOT, Fail, Skip, case, control_groups, environment, mounts,
+                     own_processes, temporary_names, tree_of)
 
 WAITING = "import time\nprint('ready', flush=True)\ntime.sleep(600)\n"
 
@@ -304,6 +304,19 @@ def closed_reader(t):
         raise Fail("airlock kept running without a reader") from None
     t.true(child.returncode != 0, "exit code 0 although output was lost")
     t.wait_gone(t.dir)
+
+
+@case("that KVM does not work is found out once, and said again at once", root=True)
+def remembered_probe(t):
+    if not os.path.exists("/dev/kvm"):
+        raise Skip("this host has no /dev/kvm that a false one could stand for")
+    state = t.private_state()
+    shutil.rmtree(state / "memo", ignore_errors=True)
+    for again in (False, True):
+        result = t.run("print(1)\n", "--engine", "kvm", wrap=FALSE_KVM, state=state)
+        t.expect(result, "rejected", reason="engine_unavailable")
+        t.equal("found out before" in result.message, again, f"remembered: {result.message}")
+    t.expect(t.run("print(1)\n", "--engine", "auto", wrap=FALSE_KVM, state=state), "success")
 
 
 @case("doctor tells what this host can do, for people and for programs")
