@@ -199,7 +199,7 @@ for row in BAD_LIMITS:
     bad_limit(*row)
 
 
-@bad("an engine that is not there is refused, never replaced", "kvm", "--engine tcg", root=True)
+@bad("an engine that is not there is refused, never replaced", "kvm", "engine tcg", root=True)
 def no_engine(t):
     return t.run(GOOD, "--engine", "kvm", wrap=FALSE_KVM, state=t.private_state())
 
