@@ -177,9 +177,10 @@ static int find_engine(struct suite *s, struct err *err)
     if (wanted != NULL && strcmp(wanted, "auto") != 0) {
         wish.wanted = strcmp(wanted, "kvm") == 0 ? SPEC_ENGINE_KVM : SPEC_ENGINE_TCG;
     }
-    if (r == 0) {
-        r = engine_select(&wish, &engine, err);
+    if (r < 0) {
+        return r;
     }
+    r = engine_select(&wish, &engine, err);
     if (r < 0) {
         return r;
     }
