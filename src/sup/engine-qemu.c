@@ -76,8 +76,12 @@ static const struct accel tcg = {
     .module = QEMU_TCG_MODULE,
     /* SSE4 without AVX (emulated AVX is slower), with what keeps a guest's kernel and program apart. */
     .cpu = "Nehalem,+smep,+smap,+umip,+fsgsbase,+rdrand",
-    /* docs/decisions/0019: emulated code does not speculate, and KPTI costs a TLB flush per call. */
-    .kernel_args = " mitigations=off",
+    /*
+     * docs/decisions/0019: emulated code does not speculate, and KPTI costs a TLB flush per call.
+     * Without tsc=reliable the clock stays at 4 ms jiffies for the first second or two: for most
+     * jobs' whole life.
+     */
+    .kernel_args = " tsc=reliable mitigations=off",
     .tell_tsc = true,
     .filter = jail_filter_qemu_tcg,
 };
@@ -151,7 +155,7 @@ static void disk_args(struct args *a, const struct machine_config *c)
     arg2(a, "-device", "virtio-blk-device,drive=scratch,serial=airlock-scratch");
 }
 
-/* The path is never looked at: the supervisor answers the open (jail.h, opened_fd). */
+/* Nothing is at that path: the supervisor answers the open (jail.h, opens). */
 static void memory_args(struct args *a, const struct machine_config *c)
 {
     bool restored = c->state_fd >= 0;
@@ -172,14 +176,24 @@ static void memory_args(struct args *a, const struct machine_config *c)
 
 static void kernel_args(struct args *a, const struct accel *accel, const struct machine_config *c)
 {
+    static const char *const warm[] = {
+        [SPEC_COMMAND] = "",
+        [SPEC_PYTHON] = " airlock.warm=python",
+        [SPEC_JAVASCRIPT] = " airlock.warm=javascript",
+    };
     char tsc[48] = "";
+    char scratch[48] = "";
 
     if (accel->tell_tsc) {
         (void)snprintf(tsc, sizeof(tsc), " tsc_early_khz=%llu", (unsigned long long)c->tsc_khz);
     }
+    if (c->mounted_inodes > 0) {
+        (void)snprintf(scratch, sizeof(scratch), " airlock.scratch=%llu",
+                       (unsigned long long)c->mounted_inodes);
+    }
     /* Before "quiet", which would count for it too. */
-    argf(a, "-append", "%s" KERNEL_ARGS "%s%s", c->is_probe ? "earlyprintk=ttyS0 " : "",
-         accel->kernel_args, tsc);
+    argf(a, "-append", "%s" KERNEL_ARGS "%s%s%s%s", c->is_probe ? "earlyprintk=ttyS0 " : "",
+         accel->kernel_args, tsc, warm[c->warm], scratch);
 }
 
 static void build_args(struct args *a, const char *path, const struct accel *accel,

@@ -25,10 +25,10 @@
 /* A busy host emulates slowly, and so does one that is itself emulated, with a KVM of its own. */
 #define PROBE_DEADLINE_NS (60 * NS_PER_S)
 /*
- * Until "Linux version": 0.2 s on a CPU of its own, 4 s where KVM is itself emulated, on a busy
- * host. A restricted KVM that gets stuck before shows nothing new however long it is waited for.
+ * Until "Linux version": 0.2 s on a CPU of its own, 4 s where KVM is itself emulated, and more than
+ * 10 s if that host is busy. A restricted KVM that gets stuck before shows nothing new however long it is waited for.
  */
-#define PROBE_FIRST_WORD_NS (10 * NS_PER_S)
+#define PROBE_FIRST_WORD_NS (20 * NS_PER_S)
 /*
  * A probe holds no slot of the ledger, whose number would give it a uid. This range belongs to
  * nobody (systemd's UIDS-GIDS.md), and a live process's number is its own.
@@ -69,6 +69,11 @@ uint64_t engine_machine_bytes(uint64_t job_memory_bytes)
     uint64_t need = job_memory_bytes + MACHINE_BASE_BYTES;
 
     return (need + MACHINE_STEP_BYTES - 1) / MACHINE_STEP_BYTES * MACHINE_STEP_BYTES;
+}
+
+uint64_t engine_job_bytes(uint64_t machine_bytes)
+{
+    return machine_bytes > MACHINE_BASE_BYTES ? machine_bytes - MACHINE_BASE_BYTES : 0;
 }
 
 /* --- the functional probe --- */

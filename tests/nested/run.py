@@ -50,10 +50,13 @@ class Tap:
 
 
 def doctor(tap):
-    done = subprocess.run([AIRLOCK, "doctor", "--json", "--state", STATE], check=False, timeout=120,
-                          stdout=subprocess.PIPE)
-    report = json.loads(done.stdout)
-    checks = {check["check"]: check for check in report["checks"]}
+    for _ in (1, 2):  # on a busy machine a guest may be given up too early
+        done = subprocess.run([AIRLOCK, "doctor", "--json", "--state", STATE], check=False, timeout=180,
+                              stdout=subprocess.PIPE)
+        report = json.loads(done.stdout)
+        checks = {check["check"]: check for check in report["checks"]}
+        if report["engine"] == "kvm":
+            break
     tap.line(checks["kvm"]["state"] == "ok" and report["engine"] == "kvm",
              "doctor: a booted guest proves KVM, and auto takes it", json.dumps(checks["kvm"]))
     tap.line(checks["cgroups"]["state"] == "ok" and checks["cgroups"]["text"].startswith("v2 at"),
