@@ -19,6 +19,15 @@ const char *class_image(const struct spec *spec)
     return spec->image != NULL ? spec->image : own[spec->language];
 }
 
+static int engine_of(const struct store *store, const struct spec *spec, const struct engine **ret,
+                     struct err *err)
+{
+    const struct engine_wish wish = {
+        .store = store, .wanted = spec->engine, .weakest = spec->isolation};
+
+    return engine_select(&wish, ret, err);
+}
+
 int class_of(const struct store *store, const struct spec *spec, struct machine_class *ret,
              struct err *err)
 {
@@ -29,7 +38,7 @@ int class_of(const struct store *store, const struct spec *spec, struct machine_
     const char *ignored = NULL;
     char name[IMAGE_NAME_MAX + 1];
     size_t len = 0;
-    int r = engine_select(spec->engine, spec->isolation, &engine, err);
+    int r = engine_of(store, spec, &engine, err);
 
     if (r < 0) {
         return r;
@@ -85,7 +94,7 @@ static bool image_fits(const char *model, const char *wanted)
            (wanted[len] == '\0' || strcmp(model, wanted) == 0);
 }
 
-bool class_fits(const struct spec *model, const struct spec *spec)
+bool class_fits(const struct store *store, const struct spec *model, const struct spec *spec)
 {
     const struct engine *engines[2] = {NULL, NULL};
     const char *why = NULL;
@@ -93,9 +102,9 @@ bool class_fits(const struct spec *model, const struct spec *spec)
 
     return model->language == warm_for(spec, &why) && model->root == spec->root &&
            template_mounts(model) == template_mounts(spec) &&
-           engine_select(model->engine, model->isolation, &engines[0], &ignored) == 0 &&
-           engine_select(spec->engine, spec->isolation, &engines[1], &ignored) == 0 &&
-           engines[0] == engines[1] && image_fits(model->image, class_image(spec)) &&
+           engine_of(store, model, &engines[0], &ignored) == 0 &&
+           engine_of(store, spec, &engines[1], &ignored) == 0 && engines[0] == engines[1] &&
+           image_fits(model->image, class_image(spec)) &&
            model->limits.vcpus == spec->limits.vcpus &&
            engine_machine_bytes(model->limits.memory_bytes) ==
                engine_machine_bytes(spec->limits.memory_bytes);

@@ -145,7 +145,7 @@ static void wait_for_job(struct run *run)
     run_last_resort(PREPARE_NS);
     if (handover_receive(run->client->fd, &run->handover, &err) < 0) {
         run_decide(run, err.errnum == EPIPE ? EVENT_CANCELED : EVENT_HOST_FAULT, "pool", err.msg);
-    } else if (!class_fits(run->spec, &run->handover.spec) ||
+    } else if (!class_fits(run->store, run->spec, &run->handover.spec) ||
                !run_warm_fits(run, &run->handover.spec)) {
         run_decide(run, EVENT_HOST_FAULT, "pool", "the job asks for another machine");
     } else if (fchdir(run->handover.dir_fd) < 0) {

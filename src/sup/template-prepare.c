@@ -152,7 +152,12 @@ int template_prepare(const struct store *store, const struct spec *spec,
                                  .progress = progress,
                                  .console = console,
                                  .ctx = &p};
-    int r = engine_select(spec->engine, spec->isolation, &engine, err);
+    const struct engine_wish wish = {.store = store,
+                                     .wanted = spec->engine,
+                                     .weakest = spec->isolation,
+                                     .stop = stop,
+                                     .ctx = &p};
+    int r = engine_select(&wish, &engine, err);
 
     if (r == 0) {
         r = engine->version(store->dirfd, monitor, sizeof(monitor), err);
