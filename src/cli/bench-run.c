@@ -31,11 +31,12 @@ void bench_parts(const json_t *result, struct bench_sample *sample)
         enum bench_part part; /* that ends with it */
     } ends[] = {
         {"admitted_ns", BENCH_IMAGE},    {"staged_ns", BENCH_STAGE},
-        {"template_ns", BENCH_TEMPLATE}, {"spawned_ns", BENCH_CLONE},
-        {"ready_ns", BENCH_READY},       {"started_ns", BENCH_START},
-        {"exited_ns", BENCH_RUN},        {"collected_ns", BENCH_COLLECT},
-        {"killed_ns", BENCH_DESTROY},    {"inspected_ns", BENCH_INSPECT},
-        {"exported_ns", BENCH_INSPECT},  {"cleaned_ns", BENCH_DESTROY},
+        {"template_ns", BENCH_TEMPLATE}, {"executed_ns", BENCH_CLONE},
+        {"spawned_ns", BENCH_READY},     {"ready_ns", BENCH_READY},
+        {"started_ns", BENCH_START},     {"exited_ns", BENCH_RUN},
+        {"collected_ns", BENCH_COLLECT}, {"killed_ns", BENCH_DESTROY},
+        {"inspected_ns", BENCH_INSPECT}, {"exported_ns", BENCH_INSPECT},
+        {"cleaned_ns", BENCH_DESTROY},
     };
 
     const json_t *phases = json_object_get(result, "phases");

@@ -21,8 +21,8 @@ enum bench_part {
     BENCH_IMAGE,    /* engine chosen, image opened and verified, a slot taken */
     BENCH_STAGE,    /* inputs and scratch made */
     BENCH_TEMPLATE, /* the saved state found and verified, or built */
-    BENCH_CLONE,    /* control groups and jail made, the monitor started */
-    BENCH_READY,    /* the machine goes on from the saved state */
+    BENCH_CLONE,    /* control groups and jail made, up to the exec of the monitor */
+    BENCH_READY,    /* the monitor starts, and its machine goes on from the saved state */
     BENCH_START,    /* in the guest: job taken, limits and mounts made, program started */
     BENCH_RUN,      /* the program itself */
     BENCH_COLLECT,  /* outputs sent */

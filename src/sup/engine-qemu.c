@@ -197,7 +197,8 @@ static int add_files(struct jail_files *files, const char *path, const struct ma
 }
 
 static int spawn_jailed(const struct args *args, const struct machine_config *c,
-                        const struct proc_fd *fds, size_t n_fds, struct proc *ret, struct err *err)
+                        const struct proc_fd *fds, size_t n_fds, struct machine *ret,
+                        struct err *err)
 {
     auto_jail_files struct jail_files files = JAIL_FILES_INIT;
     auto_seccomp_filter struct seccomp_filter filter = SECCOMP_FILTER_INIT;
@@ -216,6 +217,7 @@ static int spawn_jailed(const struct args *args, const struct machine_config *c,
         .procs_fds = procs_fds,
         .filter = &filter,
         .opened_fd = c->memory_fd,
+        .ret_exec_ns = &ret->exec_ns,
     };
     int r = add_files(&files, args->argv[0], c, err);
 
@@ -232,7 +234,7 @@ static int spawn_jailed(const struct args *args, const struct machine_config *c,
     }
     spec.binds = files.binds;
     spec.n_binds = files.n;
-    return jail_spawn(&spec, ret, err);
+    return jail_spawn(&spec, &ret->proc, err);
 }
 
 static int spawn_bare(const struct args *args, const struct machine_config *c,
@@ -314,7 +316,7 @@ int qemu_start(const char *accel, const struct machine_config *c, struct machine
         fds[n++] = (struct proc_fd){their_control, FD_CONTROL};
     }
     build_args(&args, path, accel, c);
-    r = jailed ? spawn_jailed(&args, c, fds, n, &ret->proc, err)
+    r = jailed ? spawn_jailed(&args, c, fds, n, ret, err)
                : spawn_bare(&args, c, fds, n, &ret->proc, err);
     if (r < 0) {
         return with_last_words(console_rd, err);

@@ -72,6 +72,7 @@ struct jail_spec {
      * later ones fail (ENOSYS). Borrowed; jail_spawn() then returns after that open.
      */
     int opened_fd;
+    uint64_t *ret_exec_ns; /* when the program was let begin, host monotonic; NULL = nobody asks */
     /* Must allow sendmsg and exit_group, and have SECCOMP_DO_ASK for execve; see jail-filter.h. */
     const struct seccomp_filter *filter;
 };
