@@ -138,6 +138,20 @@ static bool is_capacity(const struct err *err)
            err->errnum == ENFILE;
 }
 
+/* The one phase that takes seconds and is not the program's. */
+static void on_phase(void *ctx, const char *name, size_t len)
+{
+    struct run *run = ctx;
+    char text[IMAGE_NAME_MAX + 128];
+
+    if (len == strlen(SUP_PHASE_BUILD) && memcmp(name, SUP_PHASE_BUILD, len) == 0) {
+        (void)snprintf(text, sizeof(text),
+                       "preparing a template for image '%.*s' (once per image and machine size)",
+                       IMAGE_NAME_MAX, image_of(&run->options->spec));
+        on_step(run, text);
+    }
+}
+
 static int supervise(struct run *run, const struct store *store, struct err *err)
 {
     bool json = run->options->json;
@@ -145,7 +159,9 @@ static int supervise(struct run *run, const struct store *store, struct err *err
     struct run_loop loop = {.sup = &sup,
                             .out = json ? NULL : &run->out,
                             .err = json ? NULL : &run->err,
-                            .result = &run->result};
+                            .result = &run->result,
+                            .phase = on_phase,
+                            .ctx = run};
     int r = 0;
 
     run->step = "supervisor";

@@ -13,6 +13,7 @@
 #include "cli/cmd-records.h"
 #include "cli/cmd-run.h"
 #include "cli/cmd-suite.h"
+#include "cli/cmd-template.h"
 #include "cli/cmd-version.h"
 #include "cli/opt.h"
 
@@ -23,6 +24,7 @@ static const char about[] =
 static const struct opt_sub subs[] = {
     {"run", "run a program in a fresh virtual machine", cmd_run},
     {"image", "build, list, verify, remove and update images", cmd_image},
+    {"template", "build, list, verify and remove saved states of machines", cmd_template},
     {"records", "list and show what is on record of finished jobs", cmd_records},
     {"suite", "run hostile programs and say whether each came to its known end", cmd_suite},
     {"bench", "measure jobs on this host, and where their time goes", cmd_bench},

@@ -23,6 +23,9 @@ struct run_loop {
     struct outlet *out; /* NULL: the program's stdout and stderr are not passed on (--json) */
     struct outlet *err;
     struct buf *result; /* gets the text of the result */
+    /* Hears which phase begins (len bytes, not a string), as it does; may be NULL. */
+    void (*phase)(void *ctx, const char *name, size_t len);
+    void *ctx;
 };
 
 /*

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "sys/fd.h"
+#include "sys/memo.h"
 
 #define STORE_LIST_MAX 4096
 
@@ -322,43 +323,95 @@ int store_put(const struct store *store, const char *name, struct object *ret, s
     return 0;
 }
 
-int store_open_object(const struct store *store, const struct object *object, const char *what,
-                      const char *remedy, int *ret_fd, struct err *err)
+static int hash_and_compare(int fd, const struct object *object, bool *ret, struct err *err)
+{
+    struct digest digest = {0};
+    uint64_t bytes = 0;
+    int r = digest_of_fd(fd, &digest, &bytes, err);
+
+    *ret = r == 0 && digest_equal(&digest, &object->digest) && bytes == object->bytes;
+    return r;
+}
+
+/*
+ * The same, but a file that had the right digest once is not read again while it is the same one
+ * (memo.h): hashing some 100 MB at the start of every job would cost it 50 ms.
+ */
+static int compare_or_remember(const struct store *store, int fd, const char *path,
+                               const struct object *object, bool *ret, struct err *err)
+{
+    auto_memo struct memo memo = MEMO_INIT;
+    auto_buf struct buf text = BUF_INIT(DIGEST_HEX_SIZE);
+    char name[sizeof("object-") + DIGEST_HEX_SIZE];
+    int r = memo_begin(&memo, err);
+
+    if (r == 0) {
+        r = memo_add_fd(&memo, path, fd, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    (void)snprintf(name, sizeof(name), "object-%s", object->digest.hex);
+    if (memo_get(store->dirfd, name, &memo, &text)) {
+        *ret = true;
+        return 0;
+    }
+    r = hash_and_compare(fd, object, ret, err);
+    if (r == 0 && *ret) {
+        memo_put(store->dirfd, name, &memo, "", 0);
+    }
+    return r;
+}
+
+/* What is opened, for messages. */
+struct what {
+    const char *name;
+    const char *remedy;
+};
+
+static int open_object(const struct store *store, const struct object *object, struct what what,
+                       bool remember, int *ret_fd, struct err *err)
 {
     auto_fd int fd = -1;
     char path[sizeof("objects/") + DIGEST_HEX_SIZE];
     struct err why = ERR_INIT;
-    struct digest digest = {0};
-    uint64_t bytes = 0;
+    bool same = false;
     struct stat st;
     int r = 0;
 
     (void)snprintf(path, sizeof(path), "objects/%s", object->digest.hex);
     r = fd_open_nolink(store->dirfd, path, O_RDONLY | O_NONBLOCK, 0, &fd, &why);
     if (r == -ENOENT) {
-        return err_set(err, ERR_USAGE, EBADMSG, "%s is missing (%s/%s); rebuild it with: %s", what,
-                       store->path, path, remedy);
+        return err_set(err, ERR_USAGE, EBADMSG, "%s is missing (%s/%s); rebuild it with: %s",
+                       what.name, store->path, path, what.remedy);
     }
     if (r < 0) {
         *err = why;
-        return err_wrap(err, "%s", what);
+        return err_wrap(err, "%s", what.name);
     }
     if (fstat(fd, &st) < 0) {
-        return err_sys(err, "%s", what);
+        return err_sys(err, "%s", what.name);
     }
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size == object->bytes) {
-        r = digest_of_fd(fd, &digest, &bytes, err);
+        r = remember ? compare_or_remember(store, fd, path, object, &same, err)
+                     : hash_and_compare(fd, object, &same, err);
         if (r < 0) {
-            return err_wrap(err, "%s", what);
+            return err_wrap(err, "%s", what.name);
         }
     }
-    if (!digest_equal(&digest, &object->digest) || bytes != object->bytes) {
+    if (!same) {
         return err_set(err, ERR_USAGE, EBADMSG,
-                       "%s is corrupt (%s/%s does not match its digest); rebuild it with: %s", what,
-                       store->path, path, remedy);
+                       "%s is corrupt (%s/%s does not match its digest); rebuild it with: %s",
+                       what.name, store->path, path, what.remedy);
     }
     *ret_fd = STEAL_FD(&fd);
     return 0;
+}
+
+int store_open_object(const struct store *store, const struct object *object, const char *what,
+                      const char *remedy, int *ret_fd, struct err *err)
+{
+    return open_object(store, object, (struct what){what, remedy}, false, ret_fd, err);
 }
 
 static int read_manifest(const struct store *store, const char *path, struct buf *json,
@@ -560,6 +613,7 @@ int store_collect(const struct store *store, struct err *err)
             return err_sys(err, "remove object '%s'", objects[i]);
         }
     }
+    memo_clear(store->dirfd);
     return r;
 }
 
@@ -616,12 +670,12 @@ static int open_kernel(const struct store *store, struct store_boot *boot, struc
     int r = store_read_kernel(store, &kernel, err);
 
     if (r == 0) {
-        r = store_open_object(store, &kernel.vmlinuz, "the guest kernel", remedy, &boot->kernel_fd,
-                              err);
+        r = open_object(store, &kernel.vmlinuz, (struct what){"the guest kernel", remedy}, true,
+                        &boot->kernel_fd, err);
     }
     if (r == 0) {
-        r = store_open_object(store, &kernel.initramfs, "the guest's initramfs", remedy,
-                              &boot->initramfs_fd, err);
+        r = open_object(store, &kernel.initramfs, (struct what){"the guest's initramfs", remedy},
+                        true, &boot->initramfs_fd, err);
     }
     if (r < 0) {
         return r;
@@ -650,7 +704,7 @@ static int open_root(const struct store *store, const char *name, const struct d
     }
     (void)snprintf(what, sizeof(what), "image '%s'", name);
     (void)snprintf(remedy, sizeof(remedy), "airlock image build %s", name);
-    r = store_open_object(store, &image.root, what, remedy, &boot->root_fd, err);
+    r = open_object(store, &image.root, (struct what){what, remedy}, true, &boot->root_fd, err);
     if (r < 0) {
         return r;
     }

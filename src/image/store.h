@@ -6,6 +6,7 @@
  *   STATE/kernel.json        the same for the guest kernel
  *   STATE/tmp/               work in progress; whoever holds the build lock may empty it
  *   STATE/lock               flock()ed while images are built or removed
+ *   STATE/memo/              what need not be found out twice: sys/memo.h
  *   STATE/templates/, slots/, records/: sup/template.h, sup/ledger.h, sup/records.h
  *
  * Default: /var/lib/airlock as root, $XDG_DATA_HOME/airlock or ~/.local/share/airlock otherwise.
@@ -53,8 +54,9 @@ void store_boot_fini(struct store_boot *boot) nonnull_all;
 
 /*
  * Opens kernel, initramfs and the image (NAME or NAME@sha256:HEX; NULL: the kernel alone, root_fd
- * stays -1). Every object is hashed and compared before use. ERR_USAGE/-ENOENT if the image or the kernel was never built (the message
- * says how to), ERR_USAGE/-EBADMSG if an object does not match its digest (corrupt).
+ * stays -1). Every object is hashed and compared before use, unless that was done since the file
+ * last changed (sys/memo.h). ERR_USAGE/-ENOENT if the image or the kernel was never built (the
+ * message says how to), ERR_USAGE/-EBADMSG if an object does not match its digest (corrupt).
  */
 must_use int store_open_boot(const struct store *store, const char *image, struct store_boot *ret,
                              struct err *err) nonnull_args(1, 3, 4);
@@ -77,7 +79,10 @@ must_use int store_path(const struct store *store, const char *name, char **ret,
 must_use int store_put(const struct store *store, const char *name, struct object *ret,
                        struct err *err) nonnull_all;
 
-/* Opens an object read-only after comparing size and digest. what and remedy are for messages. */
+/*
+ * Opens an object read-only after comparing size and digest, whatever is remembered. what and
+ * remedy are for messages.
+ */
 must_use int store_open_object(const struct store *store, const struct object *object,
                                const char *what, const char *remedy, int *ret_fd,
                                struct err *err) nonnull_all;

@@ -51,6 +51,17 @@ int scratch_open(int tmp_dirfd, int *ret_fd, struct err *err)
     return 0;
 }
 
+int scratch_reserve(int fd, uint64_t disk_bytes, struct err *err)
+{
+    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)disk_bytes) == 0 || errno == EOPNOTSUPP) {
+        return 0;
+    }
+    if (errno == ENOSPC || errno == EDQUOT) {
+        return err_set(err, ERR_LIMIT, ENOSPC, "no space left for the scratch disk");
+    }
+    return err_sys(err, "reserve the scratch disk");
+}
+
 int scratch_start(const struct spec_limits *limits, int fd, struct scratch *ret, struct err *err)
 {
     /* Only these settings count, not what the host's administrator prefers. */
@@ -65,16 +76,9 @@ int scratch_start(const struct spec_limits *limits, int fd, struct scratch *ret,
     if (r < 0) {
         return r;
     }
-    /*
-     * Its blocks are taken now, where the filesystem can: a host disk that fills later would stop
-     * a running machine (QEMU pauses it) and be taken for the program's own slowness.
-     */
-    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)limits->disk_bytes) < 0 &&
-        errno != EOPNOTSUPP) {
-        if (errno == ENOSPC || errno == EDQUOT) {
-            return err_set(err, ERR_LIMIT, ENOSPC, "no space left for the scratch disk");
-        }
-        return err_sys(err, "reserve the scratch disk");
+    r = scratch_reserve(fd, limits->disk_bytes, err);
+    if (r < 0) {
+        return r;
     }
     scratch.log_fd = memfd_create("mke2fs", MFD_CLOEXEC);
     if (scratch.log_fd < 0) {

@@ -100,9 +100,10 @@ struct spec {
     int stdin_fd;  /* -1, or a descriptor to read (owned) */
     char *out_dir; /* host directory for outputs, NULL = drop and list */
     struct spec_limits limits;
-    bool root;          /* the program is the guest's root */
-    bool cpu_given;     /* limits.cpu_ns is the caller's word, not the default */
-    bool outputs_given; /* a cap of outputs is */
+    bool root;             /* the program is the guest's root */
+    bool cold_interpreter; /* none that was started before the job */
+    bool cpu_given;        /* limits.cpu_ns is the caller's word, not the default */
+    bool outputs_given;    /* a cap of outputs is */
 };
 
 /*
@@ -144,6 +145,9 @@ must_use int spec_check(const struct spec *spec, struct err *err) nonnull_all;
  */
 must_use int spec_from_json(struct spec *spec, const char *text, size_t len,
                             struct err *err) nonnull_all;
+
+/* True if --disk and --inodes are the defaults: machines can be saved with that disk mounted. */
+must_use bool spec_disk_is_default(const struct spec_limits *limits) nonnull_all;
 
 /* As a person would type it ("64M", "10s"); returns out. */
 const char *spec_value_text(enum spec_unit unit, uint64_t v, char out[32]) nonnull_all;

@@ -237,5 +237,6 @@ int engine_probe(const struct store *store, enum spec_engine which, struct engin
     config.kernel_fd = boot.kernel_fd;
     config.initramfs_fd = boot.initramfs_fd;
     config.tsc_khz = host_tsc_khz(tsc);
+    config.memo_dirfd = store->dirfd;
     return probe_with(&config, which == SPEC_ENGINE_KVM ? "kvm" : "tcg", ret, err);
 }

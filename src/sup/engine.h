@@ -20,9 +20,12 @@
 
 struct machine_config {
     uint64_t vcpus;
-    uint64_t memory_bytes;  /* of the machine, not of the job */
-    uint64_t tsc_khz;       /* the host's, for the guest's kernel */
-    uint64_t scratch_bytes; /* most the monitor process may write to any file */
+    uint64_t memory_bytes; /* of the machine, not of the job */
+    uint64_t tsc_khz;      /* the host's, for the guest's kernel */
+    /* Of the scratch filesystem that is mounted when the machine is saved; 0: it is the job's. */
+    uint64_t mounted_bytes, mounted_inodes;
+    enum spec_language warm; /* whose interpreter waits in the guest; SPEC_COMMAND: none */
+    uint64_t scratch_bytes;  /* most the monitor process may write to any file */
     /* Borrowed descriptors. Disks may be -1: such a machine only proves that a guest boots. */
     int kernel_fd, initramfs_fd, root_fd, input_fd, scratch_fd;
     /*
@@ -32,13 +35,14 @@ struct machine_config {
      */
     int memory_fd, state_fd;
     const struct cgroup *group; /* the monitor is born in them; NULL = the caller's */
-    uid_t uid; /* the jailed monitor runs as it when we are root; used by no other machine */
+    uid_t uid;      /* the jailed monitor runs as it when we are root; used by no other machine */
+    int memo_dirfd; /* STATE, for what is remembered of the monitor (sys/memo.h); -1: nothing is */
 };
 
 #define MACHINE_CONFIG_INIT                                                                   \
     {                                                                                         \
         .kernel_fd = -1, .initramfs_fd = -1, .root_fd = -1, .input_fd = -1, .scratch_fd = -1, \
-        .memory_fd = -1, .state_fd = -1                                                       \
+        .memory_fd = -1, .state_fd = -1, .memo_dirfd = -1                                     \
     }
 
 struct machine {
@@ -67,8 +71,8 @@ struct engine {
     const char *isolation; /* "emulated" or "hardware" */
     /* Starts the machine; ERR_USAGE if what it needs is not installed, else ERR_HOST. */
     int (*start)(const struct machine_config *config, struct machine *ret, struct err *err);
-    /* One line that names the monitor and its version, for results. */
-    int (*version)(char *text, size_t size, struct err *err);
+    /* One line that names the monitor and its version, for results. memo_dirfd: as the config's. */
+    int (*version)(int memo_dirfd, char *text, size_t size, struct err *err);
     /* Appends what the guest can see of the machine: equal texts, interchangeable machines. */
     int (*describe)(const struct machine_config *config, struct buf *ret, struct err *err);
     /* Asks a machine with a memory_fd to write the rest of its state to fd, at its offset. */

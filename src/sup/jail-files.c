@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 
+#include "sys/memo.h"
 #include "sys/proc.h"
 
 #define LOADER        "/lib64/ld-linux-x86-64.so.2" /* x86-64 psABI: the one fixed name */
@@ -204,20 +205,101 @@ int jail_files_add_list(struct jail_files *files, const char *text, struct err *
     return r < 0 ? r : for_lines(text, add_library, &list, err);
 }
 
-int jail_files_add_program(struct jail_files *files, const char *path, const char *plugin,
-                           struct err *err)
+static int ask_loader(const char *path, const char *plugin, struct buf *out, struct err *err)
 {
-    struct buf out __attribute__((cleanup(buf_fini))) = BUF_INIT(LIST_MAX);
     /* A preloaded plug-in is listed by its path, and its libraries with the program's. */
     const char *const with[] = {LOADER, "--preload", plugin, "--list", path, NULL};
     const char *const without[] = {LOADER, "--list", path, NULL};
-    int r = proc_run(plugin != NULL ? with : without, NULL, LIST_TIMEOUT, &out, err);
 
+    return proc_run(plugin != NULL ? with : without, NULL, LIST_TIMEOUT, out, err);
+}
+
+static int add_to_memo(void *arg, const char *name, const char *path, struct err *err)
+{
+    (void)name;
+    return memo_add_path(arg, path, err);
+}
+
+/* The loader's list, and what it depends on: all but the libraries, which the list itself names. */
+struct asked {
+    struct memo memo;
+    struct buf list;
+    char about_program[128]; /* names of the two memos */
+    char about_libraries[128];
+};
+
+static void asked_fini(struct asked *a)
+{
+    memo_fini(&a->memo);
+    buf_fini(&a->list);
+}
+
+static int begin_asking(struct asked *a, const char *path, const char *plugin, struct err *err)
+{
+    /* What ld.so(8) reads before it looks into directories. */
+    const char *const depends[] = {LOADER, "/etc/ld.so.cache", "/etc/ld.so.preload", path, plugin};
+    const char *base = strrchr(path, '/');
+    int r = memo_begin(&a->memo, err);
+
+    base = base != NULL ? base + 1 : path;
+    (void)snprintf(a->about_program, sizeof(a->about_program), "loader-%.100s", base);
+    (void)snprintf(a->about_libraries, sizeof(a->about_libraries), "libraries-%.100s", base);
+    for (size_t i = 0; i < ARRAY_LEN(depends) && r == 0; i++) {
+        r = depends[i] != NULL ? memo_add_path(&a->memo, depends[i], err) : 0;
+    }
+    return r;
+}
+
+static const char *text_of(const struct buf *buf)
+{
+    return buf->data != NULL ? (const char *)buf->data : "";
+}
+
+/* True with the list if it is known and all libraries on it are the same files as well. */
+static bool is_known(struct asked *a, int memo_dirfd)
+{
+    auto_buf struct buf nothing = BUF_INIT(16);
+    struct err ignored = ERR_INIT;
+
+    return memo_get(memo_dirfd, a->about_program, &a->memo, &a->list) &&
+           for_lines(text_of(&a->list), add_to_memo, &a->memo, &ignored) == 0 &&
+           memo_get(memo_dirfd, a->about_libraries, &a->memo, &nothing);
+}
+
+static int ask_and_keep(struct asked *a, const char *path, const char *plugin, int memo_dirfd,
+                        struct err *err)
+{
+    int r = begin_asking(a, path, plugin, err);
+
+    a->list.len = 0;
+    if (r == 0) {
+        r = ask_loader(path, plugin, &a->list, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    memo_put(memo_dirfd, a->about_program, &a->memo, text_of(&a->list), a->list.len);
+    r = for_lines(text_of(&a->list), add_to_memo, &a->memo, err);
+    if (r == 0) {
+        memo_put(memo_dirfd, a->about_libraries, &a->memo, "", 0);
+    }
+    return r;
+}
+
+int jail_files_add_program(struct jail_files *files, const char *path, const char *plugin,
+                           int memo_dirfd, struct err *err)
+{
+    on_scope_exit(asked_fini) struct asked a = {.memo = MEMO_INIT, .list = BUF_INIT(LIST_MAX)};
+    int r = begin_asking(&a, path, plugin, err);
+
+    if (r == 0 && !is_known(&a, memo_dirfd)) {
+        r = ask_and_keep(&a, path, plugin, memo_dirfd, err);
+    }
     if (r == 0) {
         r = jail_files_add(files, JAIL_PROGRAM, path, path, err);
     }
     if (r == 0) {
-        r = jail_files_add_list(files, out.data != NULL ? (const char *)out.data : "", err);
+        r = jail_files_add_list(files, text_of(&a.list), err);
     }
     if (r == 0 && plugin != NULL && find(files, plugin) == NULL) {
         return err_set(err, ERR_HOST, ENOENT, "the loader did not list the plug-in '%s'", plugin);

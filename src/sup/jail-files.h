@@ -1,8 +1,9 @@
 /*
  * jail-files.h - the list of files that go into a jail; a program comes with its libraries.
  *
- * Which libraries is asked of the dynamic loader itself (--list), each time.  They all go into the
- * directory in which it found libc, one that it searches by itself: the jail has no ld.so.cache.
+ * Which libraries is asked of the dynamic loader itself (--list), once while program, loader, its
+ * configuration and every library are the same files (sys/memo.h).  They all go into the directory
+ * in which it found libc, one that it searches by itself: the jail has no ld.so.cache.
  */
 #pragma once
 
@@ -35,10 +36,11 @@ must_use int jail_files_add_fd(struct jail_files *files, int fd, const char *tar
 
 /*
  * A dynamically linked program at its own path, with the loader and all libraries; and a plug-in
- * that it loads itself, with those of the plug-in (NULL: none).
+ * that it loads itself, with those of the plug-in (NULL: none). memo_dirfd: STATE, or -1 to ask the
+ * loader in any case.
  */
 must_use int jail_files_add_program(struct jail_files *files, const char *path, const char *plugin,
-                                    struct err *err) nonnull_args(1, 2, 4);
+                                    int memo_dirfd, struct err *err) nonnull_args(1, 2, 5);
 
 /* The same from the text of `ld.so --list`; exposed for its tests. */
 must_use int jail_files_add_list(struct jail_files *files, const char *text,

@@ -10,25 +10,11 @@
 
 #include "sup/run-internal.h"
 #include "sup/run.h"
+#include "sup/template-scratch.h"
+#include "sup/warm.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
-
-static void make_machine_id(struct run *run)
-{
-    uint8_t id[16];
-    struct err err = ERR_INIT;
-    auto_fd int fd = -1;
-    size_t got = 0;
-
-    if (fd_open(AT_FDCWD, "/dev/urandom", O_RDONLY, 0, &fd, &err) < 0 ||
-        fd_read_full(fd, id, sizeof(id), &got, &err) < 0 || got != sizeof(id)) {
-        run_decide(run, EVENT_HOST_FAULT, "admit", "no random bytes from /dev/urandom");
-        return;
-    }
-    for (size_t i = 0; i < sizeof(id); i++) {
-        (void)snprintf(run->result.machine_id + 2 * i, 3, "%02x", id[i]);
-    }
-}
+#include "sys/unique.h"
 
 static bool has_archive(const struct spec *spec)
 {
@@ -84,7 +70,9 @@ void run_admit(struct run *run)
         run->spec->image != NULL ? run->spec->image : own_image[run->spec->language];
     struct err err = ERR_INIT;
 
-    make_machine_id(run);
+    if (unique_id(run->result.machine_id, &err) < 0) {
+        run_decide_by_err(run, &err, "admit");
+    }
     run_prepare_proof(run);
     if (run->over) {
         return;
@@ -97,7 +85,8 @@ void run_admit(struct run *run)
     run->result.engine = run->engine->name;
     run->result.isolation = run->engine->isolation;
     run_engine_defaults(run);
-    if (run->engine->version(run->monitor_version, sizeof(run->monitor_version), &err) < 0) {
+    if (run->engine->version(run->store->dirfd, run->monitor_version, sizeof(run->monitor_version),
+                             &err) < 0) {
         run_decide_by_err(run, &err, "engine_unavailable");
         return;
     }
@@ -193,6 +182,8 @@ void run_open_disks(struct run *run)
 
     if (stage_open(run->store->tmpfd, &run->stage, &err) < 0) {
         run_decide_by_err(run, &err, "stage");
+    } else if (template_mounts(run->spec)) {
+        stage_expect_scratch(&run->spec->limits, &run->stage);
     }
 }
 
@@ -229,19 +220,11 @@ static void keep_console(void *ctx, const char *text, size_t len)
     run_keep_console(ctx, text, len);
 }
 
-/* What the machine is, beside the job's disks. */
-static struct machine_config configure(const struct run *run, struct host_tsc tsc)
+static void tell_build(void *ctx, enum template_step step)
 {
-    struct machine_config config = MACHINE_CONFIG_INIT;
-
-    config.vcpus = run->spec->limits.vcpus;
-    config.memory_bytes = run->result.machine_memory_bytes;
-    config.tsc_khz = host_tsc_khz(tsc);
-    config.kernel_fd = run->boot.kernel_fd;
-    config.initramfs_fd = run->boot.initramfs_fd;
-    config.root_fd = run->boot.root_fd;
-    config.uid = run->hold->slot.uid;
-    return config;
+    if (step == TEMPLATE_STEP_BOOT) { /* the longest by far; the others need no word */
+        run_phase(ctx, SUP_PHASE_BUILD);
+    }
 }
 
 /* What went wrong with the boot that is to be saved: the same kinds as of a machine that runs. */
@@ -255,23 +238,50 @@ static enum event_kind boot_event(const struct err *err)
                                     : EVENT_HOST_FAULT;
 }
 
+bool run_warm_fits(const struct run *run, const struct spec *spec)
+{
+    return template_fits(&run->template, spec);
+}
+
+/* Which interpreter the job gets of the machine that it has, and if not the waiting one why. */
+static void note_interpreter(struct run *run)
+{
+    struct result *res = &run->result;
+    bool may_wait = warm_for(run->spec, &res->interpreter_why) != SPEC_COMMAND;
+
+    if (run->spec->language == SPEC_COMMAND) {
+        return;
+    }
+    res->interpreter = run->template.warm ? "warm" : "fresh";
+    if (run->template.warm || !may_wait) {
+        return;
+    }
+    (void)snprintf(run->cold_why, sizeof(run->cold_why), "none could be started: %.200s",
+                   run->template.cold_why);
+    res->interpreter_why = run->template.cold_why[0] != '\0'
+                               ? run->cold_why
+                               : "the memory limit leaves no room beside the one that waits";
+}
+
 /* The saved state to start from; the first job of its kind builds it. */
-static void take_template(struct run *run, const struct machine_config *config)
+static void take_template(struct run *run, struct machine_config *config)
 {
     struct err err = ERR_INIT;
-    const struct template_request request = {
+    struct template_request request = {
         .store = run->store,
         .engine = run->engine,
         .monitor = run->monitor_version,
         .boot = &run->boot,
         .config = *config,
         .stop = caller_left,
+        .progress = tell_build,
         .console = keep_console,
         .ctx = run,
     };
 
     run_phase(run, "template");
-    if (template_take(&request, &run->template, &err) == 0) {
+    if (template_take_for(run->spec, &request, &run->template, &err) == 0) {
+        config->warm = request.config.warm; /* the same machine, to its arguments */
         run->result.template = run->template.key;
         run->result.template_built = run->template.built;
         run->result.phases.templated = run_now(run);
@@ -309,7 +319,8 @@ void run_note_monitor(struct run *run)
 void run_start_machine(struct run *run, struct host_tsc tsc)
 {
     struct err err = ERR_INIT;
-    struct machine_config config = configure(run, tsc);
+    struct machine_config config =
+        template_machine(run->spec, run->store, &run->boot, host_tsc_khz(tsc), run->hold->slot.uid);
 
     /* Not known before there is a job; then it is lowered. */
     run->file_bound = run->has_job ? run->spec->limits.disk_bytes : STAGE_SCRATCH_DEVICE_BYTES;
@@ -323,6 +334,11 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     config.memory_fd = run->template.memory_fd;
     config.state_fd = run->template.state_fd;
     config.group = &run->hold->group;
+    if (template_scratch_fill(&run->template, run->spec->limits.disk_bytes, run->stage.scratch_fd,
+                              &err) < 0) {
+        run_decide_by_err(run, &err, "stage");
+        return;
+    }
     run_phase(run, "boot");
     if (hold_group(run->hold, run->result.machine_memory_bytes, run->spec->limits.vcpus,
                    run->store->dirfd, &err) < 0) {
@@ -417,6 +433,9 @@ void run_bind_job(struct run *run)
     run->session_made = true;
     run->session.sink = (struct session_sink){.write = sink, .ctx = run};
     run->session.output_fd = run->output_fd;
+    run->session.stage = &run->stage;
+    run->session.warm = run->template.warm;
+    note_interpreter(run);
     run->session.stdin_fd = run->input.fd;
     run->session.stdin_size = run->input.bytes;
 }

@@ -79,6 +79,7 @@ struct run {
     bool lost_stored;                  /* in the reaper: it wrote the record itself */
     char lost_group[CGROUP_NAME_SIZE]; /* the same: what it swept */
     char monitor_version[128];
+    char cold_why[256];
     char console[CONSOLE_KEEP + 1]; /* last bytes of the guest's console and the monitor */
     size_t console_len;
 };
@@ -125,6 +126,8 @@ void run_spool(struct run *run) nonnull_all;      /* stdin */
 void run_open_disks(struct run *run) nonnull_all; /* empty */
 void run_stage(struct run *run) nonnull_all;      /* fills them */
 void run_start_machine(struct run *run, struct host_tsc tsc) nonnull_all;
+/* True unless an interpreter waits in the machine that leaves a job of these limits no room. */
+must_use bool run_warm_fits(const struct run *run, const struct spec *spec) nonnull_all;
 /* Binds the job to the machine: its session and what the monitor may write. */
 void run_bind_job(struct run *run) nonnull_all;
 /* Bytes of disk that the job may need below the state directory. */

@@ -23,6 +23,9 @@ static void make_scratch(struct run *run)
 {
     struct err err = ERR_INIT;
 
+    if (template_mounts(run->spec)) {
+        return; /* it comes with the machine */
+    }
     if (stage_make_scratch(&run->spec->limits, run->store->tmpfd, &run->stage, &err) < 0) {
         run_decide_by_err(run, &err, "stage");
     }
@@ -75,7 +78,8 @@ static void wait_for_job(struct run *run)
     run_last_resort(PREPARE_NS);
     if (handover_receive(run->client->fd, &run->handover, &err) < 0) {
         run_decide(run, err.errnum == EPIPE ? EVENT_CANCELED : EVENT_HOST_FAULT, "pool", err.msg);
-    } else if (!class_fits(run->spec, &run->handover.spec)) {
+    } else if (!class_fits(run->spec, &run->handover.spec) ||
+               !run_warm_fits(run, &run->handover.spec)) {
         run_decide(run, EVENT_HOST_FAULT, "pool", "the job asks for another machine");
     } else if (fchdir(run->handover.dir_fd) < 0) {
         (void)err_sys(&err, "go to the caller's working directory");

@@ -14,6 +14,7 @@
 #include "base/err.h"
 
 #include "job/spec.h"
+#include "job/stage.h"
 #include "job/verdict.h"
 #include "proto/frame.h"
 #include "proto/msg.h"
@@ -47,6 +48,7 @@ struct session {
     enum session_state state;
     int fd; /* borrowed, non-blocking */
     const struct spec *spec;
+    const struct stage *stage; /* borrowed; NULL in tests: job-frame.h */
     struct events *events;
     struct session_sink sink;
     struct frame_decoder dec;
@@ -58,6 +60,7 @@ struct session {
     uint64_t ready_ns, started_ns, exited_ns, collected_ns; /* host, since submission */
     size_t tail_len;
     char tail[SESSION_TAIL + 1]; /* last bytes of stderr */
+    bool warm;        /* an interpreter waits in the machine, and the program is to be it */
     bool outputs_cut; /* they went over a cap and nobody wants them: the stream is not complete */
     bool stdin_done;
     bool ended;    /* a deciding event was recorded: no more frames count */

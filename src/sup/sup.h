@@ -29,6 +29,9 @@ enum sup_event_kind {
     SUP_UNFIT, /* text: why it will take none; last */
 };
 
+/* A phase that not every job has: nobody built the template of such a machine before. */
+#define SUP_PHASE_BUILD "template-build"
+
 struct sup_event {
     enum sup_event_kind kind;
     const uint8_t *data; /* borrowed until the next call */

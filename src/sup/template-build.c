@@ -8,9 +8,11 @@
 
 #include "base/buf.h"
 
+#include "job/scratch.h"
 #include "job/stage.h"
 #include "proto/frame.h"
 #include "proto/msg.h"
+#include "sup/template-scratch.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -23,6 +25,7 @@ struct build {
     struct machine machine;
     struct frame_decoder dec;
     uint64_t deadline;
+    struct msg_ready ready;
     bool is_ready;
     bool is_saved;
 };
@@ -52,7 +55,6 @@ static void read_console(struct build *b)
 
 static int on_frame(struct build *b, const struct frame *f, struct err *err)
 {
-    struct msg_ready ready = {0};
     int r = 0;
 
     if (f->type == FRAME_FAILED) {
@@ -61,8 +63,8 @@ static int on_frame(struct build *b, const struct frame *f, struct err *err)
     if (f->type != FRAME_READY) {
         return err_guest(err, "frame type %d before READY", (int)f->type);
     }
-    r = msg_ready_decode(f->data, f->len, &ready, err);
-    if (r == 0 && ready.version != PROTO_VERSION) {
+    r = msg_ready_decode(f->data, f->len, &b->ready, err);
+    if (r == 0 && b->ready.version != PROTO_VERSION) {
         return err_set(err, ERR_HOST, EPROTO, "the agent speaks another version of the protocol");
     }
     b->is_ready = r == 0;
@@ -143,6 +145,9 @@ static int save(struct build *b, int file, uint64_t offset, struct err *err)
     auto_fd int fd = -1;
     int r = fd_reopen(file, O_RDWR, &fd, err);
 
+    if (b->q->progress != NULL) {
+        b->q->progress(b->q->ctx, TEMPLATE_STEP_SAVE);
+    }
     if (r == 0 && lseek(fd, (off_t)offset, SEEK_SET) < 0) {
         return err_sys(err, "lseek");
     }
@@ -152,7 +157,22 @@ static int save(struct build *b, int file, uint64_t offset, struct err *err)
     return r < 0 ? r : serve_until(b, &b->is_saved, err);
 }
 
-static int boot_and_save(struct build *b, int file, struct err *err)
+/* Empty, or with the filesystem that the guest mounts before it is saved. */
+static int make_scratch(const struct machine_config *config, int tmpfd, int *ret, struct err *err)
+{
+    const struct spec_limits limits = {.disk_bytes = config->mounted_bytes,
+                                       .inodes = config->mounted_inodes};
+    auto_scratch struct scratch scratch = SCRATCH_INIT;
+    int r = scratch_open(tmpfd, ret, err);
+
+    if (r < 0 || config->mounted_bytes == 0) {
+        return r;
+    }
+    r = scratch_start(&limits, *ret, &scratch, err);
+    return r < 0 ? r : scratch_finish(&scratch, err);
+}
+
+static int boot_and_save(struct build *b, int file, struct template_footer *ret, struct err *err)
 {
     struct machine_config config = b->q->config;
     auto_fd int input = -1;
@@ -165,7 +185,7 @@ static int boot_and_save(struct build *b, int file, struct err *err)
         r = fd_reopen(input, O_RDONLY, &input_read, err);
     }
     if (r == 0) {
-        r = empty_disk(tmpfd, STAGE_SCRATCH_DEVICE_BYTES, &scratch, err);
+        r = make_scratch(&config, tmpfd, &scratch, err);
     }
     if (r < 0) {
         return r;
@@ -181,7 +201,15 @@ static int boot_and_save(struct build *b, int file, struct err *err)
     if (r == 0) {
         r = serve_until(b, &b->is_ready, err);
     }
-    return r < 0 ? r : save(b, file, config.memory_bytes, err);
+    if (r == 0) {
+        r = save(b, file, config.memory_bytes, err);
+    }
+    if (r < 0 || config.mounted_bytes == 0) {
+        return r;
+    }
+    machine_fini(&b->machine); /* saved, and stopped: nothing comes to its disk any more */
+    b->machine = (struct machine)MACHINE_INIT;
+    return template_scratch_save(scratch, config.mounted_bytes, file, &ret->scratch_bytes, err);
 }
 
 /* What a machine that failed had still to say: its console ends with the monitor. */
@@ -198,7 +226,8 @@ static void hear_last_words(struct build *b)
     }
 }
 
-int template_boot_and_save(const struct template_request *q, int file, struct err *err)
+int template_boot_and_save(const struct template_request *q, int file, struct template_footer *ret,
+                           struct err *err)
 {
     auto_free struct build *b = calloc(1, sizeof(*b));
     int r = 0;
@@ -209,9 +238,13 @@ int template_boot_and_save(const struct template_request *q, int file, struct er
     b->q = q;
     b->machine = (struct machine)MACHINE_INIT;
     frame_decoder_init(&b->dec, FRAME_TO_HOST);
-    r = boot_and_save(b, file, err);
+    r = boot_and_save(b, file, ret, err);
     if (r < 0) {
         hear_last_words(b);
+    } else {
+        ret->warm = b->ready.warm;
+        ret->warm_bytes = b->ready.warm_bytes;
+        memcpy(ret->cold_why, b->ready.cold_why, sizeof(ret->cold_why));
     }
     machine_fini(&b->machine);
     frame_decoder_fini(&b->dec);

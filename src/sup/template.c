@@ -23,6 +23,7 @@
 #include "base/buf.h"
 
 #include "sup/template-build.h"
+#include "sup/template-internal.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -53,34 +54,20 @@ static int make_key(const struct template_request *q, struct digest *ret, struct
     /* The descriptors only say that there is one; the numbers are the engine's own. */
     like.root_fd = like.input_fd = like.scratch_fd = like.memory_fd = 0;
     like.state_fd = -1;
-    if (buf_printf(&text, "airlock template 1\n%s\n%s\n%s\n%s\n%s\n", q->engine->name, q->monitor,
+    if (buf_printf(&text, "airlock template 2\n%s\n%s\n%s\n%s\n%s\n", q->engine->name, q->monitor,
                    q->boot->kernel.hex, q->boot->initramfs.hex, q->boot->root.hex) < 0) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+    }
+    if (buf_printf(&text, "%llu\n", (unsigned long long)like.mounted_bytes) < 0) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
     r = q->engine->describe(&like, &text, err);
     return r < 0 ? r : digest_of_data(text.data, text.len, ret, err);
 }
 
-static int read_boot_id(char *ret, size_t size, struct err *err)
-{
-    auto_fd int fd = -1;
-    size_t got = 0;
-    int r = fd_open(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY, 0, &fd, err);
-
-    if (r == 0) {
-        r = fd_read_full(fd, ret, size - 1, &got, err);
-    }
-    if (r < 0) {
-        return r;
-    }
-    ret[got] = '\0';
-    ret[strcspn(ret, "\n")] = '\0';
-    return ret[0] == '\0' ? err_set(err, ERR_HOST, ENODATA, "the host has no boot id") : 0;
-}
-
 static int not_ours(struct err *err, const char *what)
 {
-    return err_set(err, ERR_USAGE, ESTALE, "the template is not used: %s", what);
+    return err_set(err, ERR_USAGE, ESTALE, TEMPLATE_UNUSED "%s", what);
 }
 
 static bool tsc_differs(uint64_t a, uint64_t b)
@@ -88,37 +75,6 @@ static bool tsc_differs(uint64_t a, uint64_t b)
     uint64_t apart = a > b ? a - b : b - a;
 
     return apart > b / 100 * TSC_PERCENT;
-}
-
-static int check_file(const struct template_footer *f, const struct stat *st, struct err *err)
-{
-    uint64_t want = f->memory_bytes + f->state_bytes + TEMPLATE_FOOTER_BYTES;
-
-    if (!S_ISREG(st->st_mode) || st->st_uid != geteuid() || (st->st_mode & 07777) != 0444) {
-        return not_ours(err, "its owner or mode is not what it was built with");
-    }
-    if ((uint64_t)st->st_size != want) {
-        return not_ours(err, "its length is not what its footer says");
-    }
-    return 0;
-}
-
-static int check_state(int fd, const struct template_footer *f, struct err *err)
-{
-    auto_free uint8_t *state = malloc(f->state_bytes + 1); /* bounded by the footer's decoder */
-    struct digest is = {.hex = ""};
-    size_t got = 0;
-    int r = 0;
-
-    if (state == NULL) {
-        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
-    }
-    r = fd_pread_full(fd, state, f->state_bytes, f->memory_bytes, &got, err);
-    if (r == 0) {
-        r = digest_of_data(state, got, &is, err);
-    }
-    return r < 0 || digest_equal(&is, &f->state) ? r
-                                                 : not_ours(err, "its state has another digest");
 }
 
 /*
@@ -147,42 +103,20 @@ static int find(const struct template_request *q, int dirfd, const struct digest
 {
     auto_template struct template t = TEMPLATE_INIT;
     struct template_footer f = {.tsc_khz = 0};
-    char footer[TEMPLATE_FOOTER_BYTES];
-    char boot_id[sizeof(f.boot_id)];
-    struct stat st = {0};
-    size_t got = 0;
-    int r = fd_open_nolink(dirfd, key->hex, O_RDONLY, 0, &t.memory_fd, err);
+    int r = template_open(dirfd, key, &t.memory_fd, &f, err);
 
-    if (r < 0) {
-        return r;
-    }
-    if (fstat(t.memory_fd, &st) < 0) {
-        return err_sys(err, "fstat");
-    }
-    if (st.st_size < (off_t)TEMPLATE_FOOTER_BYTES) {
-        return not_ours(err, "it is too short");
-    }
-    r = fd_pread_full(t.memory_fd, footer, sizeof(footer),
-                      (uint64_t)st.st_size - TEMPLATE_FOOTER_BYTES, &got, err);
     if (r == 0) {
-        r = template_footer_decode(footer, &f, err);
+        r = template_check_boot(&f, err);
+    }
+    if (r == 0 && tsc_differs(q->config.tsc_khz, f.tsc_khz)) {
+        r = not_ours(err, "the host's clock has another frequency now");
+    }
+    if (r == 0 && f.memory_bytes != q->config.memory_bytes) {
+        r = not_ours(err, "it is that of another machine");
     }
     if (r == 0) {
-        r = check_file(&f, &st, err);
+        r = template_check_state(t.memory_fd, &f, err);
     }
-    if (r == 0) {
-        r = read_boot_id(boot_id, sizeof(boot_id), err);
-    }
-    if (r < 0) {
-        return r;
-    }
-    if (strcmp(boot_id, f.boot_id) != 0 || tsc_differs(q->config.tsc_khz, f.tsc_khz)) {
-        return not_ours(err, "the host was started again since");
-    }
-    if (!digest_equal(key, &f.key) || f.memory_bytes != q->config.memory_bytes) {
-        return not_ours(err, "it is that of another machine");
-    }
-    r = check_state(t.memory_fd, &f, err);
     if (r == 0) {
         r = fd_reopen(t.memory_fd, O_RDONLY, &t.state_fd, err);
     }
@@ -194,6 +128,11 @@ static int find(const struct template_request *q, int dirfd, const struct digest
     }
     read_in(t.memory_fd, f.memory_bytes);
     t.key = *key;
+    t.scratch_bytes = f.scratch_bytes;
+    t.scratch_at = f.memory_bytes + f.state_bytes - f.scratch_bytes;
+    t.warm = f.warm;
+    t.warm_bytes = f.warm_bytes;
+    memcpy(t.cold_why, f.cold_why, sizeof(t.cold_why));
     *ret = t;
     t = (struct template)TEMPLATE_INIT;
     return 0;
@@ -201,7 +140,7 @@ static int find(const struct template_request *q, int dirfd, const struct digest
 
 /* --- building --- */
 
-static int take_lock(const struct template_request *q, int dirfd, int *ret, struct err *err)
+int template_lock(int dirfd, bool (*stop)(void *ctx), void *ctx, int *ret, struct err *err)
 {
     uint64_t deadline = clock_mono_ns() + TEMPLATE_DEADLINE_NS;
     auto_fd int fd = -1;
@@ -214,7 +153,7 @@ static int take_lock(const struct template_request *q, int dirfd, int *ret, stru
         if (errno != EWOULDBLOCK && errno != EINTR) {
             return err_sys(err, "lock the templates");
         }
-        if (q->stop != NULL && q->stop(q->ctx)) {
+        if (stop != NULL && stop(ctx)) {
             return err_set(err, ERR_LIMIT, ECANCELED, "stopped while waiting for a template");
         }
         if (clock_mono_ns() > deadline) {
@@ -230,7 +169,7 @@ static int take_lock(const struct template_request *q, int dirfd, int *ret, stru
 
 struct oldest {
     char name[DIGEST_HEX_SIZE];
-    struct timespec used;
+    uint64_t used;
     size_t n;
     uint64_t bytes;
 };
@@ -259,10 +198,9 @@ static int look_around(int dirfd, struct oldest *ret, struct err *err)
         }
         ret->n++;
         ret->bytes += (uint64_t)st.st_blocks * 512;
-        if (ret->n == 1 || st.st_mtim.tv_sec < ret->used.tv_sec ||
-            (st.st_mtim.tv_sec == ret->used.tv_sec && st.st_mtim.tv_nsec < ret->used.tv_nsec)) {
+        if (ret->n == 1 || template_last_use(&st) < ret->used) {
             memcpy(ret->name, e->d_name, sizeof(ret->name)); /* 64 digits: digest_is_hex() */
-            ret->used = st.st_mtim;
+            ret->used = template_last_use(&st);
         }
     }
     return 0;
@@ -328,14 +266,21 @@ static int finish(int dirfd, int file, struct template_footer *f, struct err *er
         r = digest_of_data(state, got, &f->state, err);
     }
     if (r == 0) {
+        r = template_digest_memory(file, f->memory_bytes, &f->memory, err);
+    }
+    f->built = clock_ns(CLOCK_REALTIME) / NS_PER_S;
+    if (r == 0) {
         r = template_footer_encode(f, footer, err);
     }
     if (r < 0) {
         return r;
     }
-    if (pwrite(file, footer, sizeof(footer), st.st_size) != (ssize_t)sizeof(footer) ||
-        fchmod(file, 0444) < 0) {
+    if (pwrite(file, footer, sizeof(footer), st.st_size) != (ssize_t)sizeof(footer)) {
         return err_sys(err, "finish a template");
+    }
+    r = template_seal(file, f, err);
+    if (r < 0) {
+        return r;
     }
     /* A damaged or outdated one of the same name makes way; nobody else does this: the lock. */
     (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
@@ -346,16 +291,28 @@ static int finish(int dirfd, int file, struct template_footer *f, struct err *er
     return 0;
 }
 
+static void say(const struct template_request *q, enum template_step step)
+{
+    if (q->progress != NULL) {
+        q->progress(q->ctx, step);
+    }
+}
+
 static int build(const struct template_request *q, int dirfd, const struct digest *key,
                  struct err *err)
 {
     auto_fd int file = -1;
-    struct template_footer f = {
-        .key = *key, .memory_bytes = q->config.memory_bytes, .tsc_khz = q->config.tsc_khz};
+    struct template_footer f = {.key = *key,
+                                .memory_bytes = q->config.memory_bytes,
+                                .vcpus = q->config.vcpus,
+                                .root = q->boot->root,
+                                .tsc_khz = q->config.tsc_khz};
     int r = make_room(dirfd, q->config.memory_bytes + TEMPLATE_STATE_MAX, err);
 
+    (void)snprintf(f.engine, sizeof(f.engine), "%s", q->engine->name);
+    (void)snprintf(f.image, sizeof(f.image), "%s", q->boot->image);
     if (r == 0) {
-        r = read_boot_id(f.boot_id, sizeof(f.boot_id), err);
+        r = boot_id_read(f.boot_id, err);
     }
     if (r == 0) {
         r = fd_open_tmp(dirfd, &file, err);
@@ -366,11 +323,16 @@ static int build(const struct template_request *q, int dirfd, const struct diges
     if (ftruncate(file, (off_t)q->config.memory_bytes) < 0) {
         return err_sys(err, "size a template");
     }
-    r = template_boot_and_save(q, file, err);
-    return r < 0 ? r : finish(dirfd, file, &f, err);
+    say(q, TEMPLATE_STEP_BOOT);
+    r = template_boot_and_save(q, file, &f, err);
+    if (r < 0) {
+        return r;
+    }
+    say(q, TEMPLATE_STEP_DIGEST);
+    return finish(dirfd, file, &f, err);
 }
 
-static int open_dir(const struct store *store, int *ret, struct err *err)
+int template_open_dir(const struct store *store, int *ret, struct err *err)
 {
     if (mkdirat(store->dirfd, DIR_NAME, 0700) < 0 && errno != EEXIST) {
         return err_sys(err, "make '%s/%s'", store->path, DIR_NAME);
@@ -390,7 +352,7 @@ int template_take(const struct template_request *q, struct template *ret, struct
     auto_fd int dirfd = -1;
     auto_fd int lock = -1;
     struct digest key = {.hex = ""};
-    int r = open_dir(q->store, &dirfd, err);
+    int r = template_open_dir(q->store, &dirfd, err);
 
     if (r == 0) {
         r = make_key(q, &key, err);
@@ -400,7 +362,7 @@ int template_take(const struct template_request *q, struct template *ret, struct
     }
     if (r < 0 && is_missing(err)) {
         *err = (struct err)ERR_INIT;
-        r = take_lock(q, dirfd, &lock, err);
+        r = template_lock(dirfd, q->stop, q->ctx, &lock, err);
         if (r == 0) {
             r = find(q, dirfd, &key, ret, err);
         }
@@ -418,6 +380,6 @@ int template_take(const struct template_request *q, struct template *ret, struct
         return err_wrap(err, "a machine's saved state");
     }
     /* For make_room(): the time of last use. Losing it only makes it go earlier. */
-    (void)futimens(ret->memory_fd, NULL);
+    template_mark_used(ret->memory_fd);
     return 0;
 }

@@ -21,14 +21,19 @@
 
 #include "image/store.h"
 #include "sup/engine.h"
+#include "sys/boot.h"
 #include "sys/digest.h"
 
 struct template
 {
     struct digest key;
-    int memory_fd; /* read-only: the memory from offset 0 */
-    int state_fd;  /* at its offset; each machine needs its own (one template, one use) */
-    bool built;    /* for this call */
+    int memory_fd;       /* read-only: the memory from offset 0 */
+    int state_fd;        /* at its offset; each machine needs its own (one template, one use) */
+    bool built;          /* for this call */
+    bool warm;           /* an interpreter waits in it ... */
+    uint64_t warm_bytes; /* ... with this much memory that cannot be reclaimed */
+    char cold_why[256];  /* one was asked for and could not be started: why */
+    uint64_t scratch_at, scratch_bytes; /* where its scratch disk stands in the file; 0 = none */
 };
 
 #define TEMPLATE_INIT                   \
@@ -37,6 +42,12 @@ struct template
     }
 void template_fini(struct template *t) nonnull_all;
 #define auto_template on_scope_exit(template_fini)
+
+enum template_step {
+    TEMPLATE_STEP_BOOT,
+    TEMPLATE_STEP_SAVE,
+    TEMPLATE_STEP_DIGEST
+};
 
 struct template_request {
     const struct store *store;
@@ -50,6 +61,8 @@ struct template_request {
     struct machine_config config;
     /* Asked about 20 times a second: true gives up (ERR_LIMIT/-ECANCELED). May be NULL. */
     bool (*stop)(void *ctx);
+    /* What begins now of a template that is built. May be NULL. */
+    void (*progress)(void *ctx, enum template_step step);
     /* Gets what the console of a machine that boots says, as it comes. */
     void (*console)(void *ctx, const char *text, size_t len);
     void *ctx;
@@ -60,6 +73,17 @@ struct template_request {
 /* How long a boot to be saved may take, and how long somebody else's is waited for. */
 #define TEMPLATE_DEADLINE_NS (60 * NS_PER_S)
 
+/* True if the machine of such a job is saved with its scratch filesystem mounted. */
+must_use bool template_mounts(const struct spec *spec) nonnull_all;
+
+/*
+ * What the machine of a job is, beside its disks and its saved state. The descriptors are borrowed
+ * from boot and store.
+ */
+struct machine_config template_machine(const struct spec *spec, const struct store *store,
+                                       const struct store_boot *boot, uint64_t tsc_khz,
+                                       uid_t uid) nonnull_all;
+
 /*
  * Finds the template or builds it (seconds). The caller owns *ret. ERR_LIMIT/-ENOSPC: no room on
  * disk; ERR_LIMIT/-ECANCELED: stopped; ERR_HOST: the machine could not be booted or saved.
@@ -67,20 +91,48 @@ struct template_request {
 must_use int template_take(const struct template_request *request, struct template *ret,
                            struct err *err) nonnull_all;
 
+/* False if an interpreter waits in it and leaves too little of the job's memory limit. */
+bool template_fits(const struct template *t, const struct spec *spec) nonnull_all;
+
+/*
+ * The same for a job: with an interpreter in it if the job can have it (warm.h) and it leaves room
+ * for the job; else without. request->config.warm says afterwards which it is.
+ */
+must_use int template_take_for(const struct spec *spec, struct template_request *request,
+                               struct template *ret, struct err *err) nonnull_all;
+
 /* The footer, for template.c and its tests. */
 #define TEMPLATE_FOOTER_BYTES 4096u
+#define TEMPLATE_ENGINE_SIZE  16
 
 struct template_footer {
     struct digest key;
     uint64_t memory_bytes;
     uint64_t state_bytes;
     struct digest state;
-    char boot_id[40]; /* of the host */
-    uint64_t tsc_khz; /* of the host */
+    struct digest memory; /* template_digest_memory(); not looked at by each job */
+    uint64_t built;       /* seconds since 1970; the file's modification time, too */
+    uint64_t vcpus;
+    char engine[TEMPLATE_ENGINE_SIZE];
+    char image[IMAGE_NAME_MAX + 1]; /* its name then; what counts is the digest */
+    struct digest root;
+    char boot_id[BOOT_ID_SIZE]; /* of the host */
+    uint64_t tsc_khz;           /* of the host */
+    uint64_t scratch_bytes;     /* the last of the state_bytes: template-scratch.h */
+    bool warm;                  /* this and the next two: as in struct template */
+    uint64_t warm_bytes;
+    char cold_why[256];
 };
 
 must_use int template_footer_encode(const struct template_footer *f,
                                     char ret[TEMPLATE_FOOTER_BYTES], struct err *err) nonnull_all;
+/*
+ * The digest of the first bytes of a file, which are whole pages: over the number and the content of
+ * each page that is not all zeros, so that holes cost nothing and count as the zeros they are.
+ */
+must_use int template_digest_memory(int fd, uint64_t bytes, struct digest *ret,
+                                    struct err *err) nonnull_all;
+
 /* ERR_USAGE with what is wrong; nothing of it is used unchecked. */
 must_use int template_footer_decode(const char data[TEMPLATE_FOOTER_BYTES],
                                     struct template_footer *ret, struct err *err) nonnull_all;

@@ -1,11 +1,15 @@
 """Machines from saved state: one boot for many jobs, and none of them can tell or change that."""
 import concurrent.futures
 import hashlib
+import json
 import os
 import pathlib
 import shutil
+import signal
+import subprocess
+import time
 
-from harness import Fail, case
+from harness import AIRLOCK, Fail, case
 
 HELLO = "print('hello')\n"
 
@@ -43,11 +47,12 @@ def run(t, state, *options, program=HELLO):
 def replace(path, change):
     """In place of the file, never in it: hard links of it may be other tests'."""
     data = bytearray(path.read_bytes())
-    mode = path.stat().st_mode
+    before = path.stat()
     change(data)
     path.unlink()
     path.write_bytes(data)
-    path.chmod(mode & 0o7777)
+    path.chmod(before.st_mode & 0o7777)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # or that alone would tell
 
 
 @case("the first job of a kind builds the saved state, the next starts from it")
@@ -103,6 +108,7 @@ def copy_of(path):
 
 damaged("has a changed state", lambda path: replace(path, flip_state))
 damaged("was cut short", lambda path: os.truncate(copy_of(path), 1 << 20))
+damaged("was written to", lambda path: os.utime(copy_of(path)))
 damaged("can be written by its owner", lambda path: copy_of(path).chmod(0o644))
 damaged("was made in another boot of the host", lambda path: replace(path, other_boot))
 
@@ -137,3 +143,95 @@ def not_written(t):
     t.expect(result, "oom")
     if hashlib.sha256(path.read_bytes()).digest() != before:
         raise Fail("the template's bytes changed")
+
+
+def tool(t, state, *args, code=0):
+    """What `airlock template` printed, and what it said on stderr."""
+    done = subprocess.run([str(AIRLOCK), "template", *args, "--state", str(state)], check=False,
+                          capture_output=True, text=True, timeout=180, stdin=subprocess.DEVNULL)
+    t.equal(done.returncode, code, f"exit code of template {' '.join(args)} ({done.stdout}{done.stderr})")
+    return done.stdout, done.stderr
+
+
+def listed(t, state):
+    return json.loads(tool(t, state, "list", "--json")[0])["templates"]
+
+
+@case("a template that was built beforehand is the one that a job of its kind starts from")
+def beforehand(t):
+    state = empty(t)
+    t.equal(tool(t, state, "list")[0], "no templates\n", "the list of none")
+    out, err = tool(t, state, "build", "python", "--memory", "300M", "--json")
+    built = json.loads(out)
+    t.equal((built["built"], built["image"], built["engine"]), (True, "python", "tcg"), "what was built")
+    for step in ("booting", "saving", "digest"):
+        t.true(step in err, f"no word of '{step}' in {err!r}")
+    again, err = tool(t, state, "build", "python", "--memory", "300M")
+    t.equal((again.split(maxsplit=1), err), ([built["key"], "was there already\n"], ""), "the second time")
+    machine = run(t, state, "--memory", "300M").machine
+    t.equal((machine["template"], machine["template_built"]), (built["key"], False), "the job's")
+    [item] = listed(t, state)
+    t.equal((item["key"], item["state"], item["image"], item["image_sha256"], item["vcpus"]),
+            (built["key"], "good", "python", machine["image_digest"].removeprefix("sha256:"), 1), "the listed one")
+    t.equal((built["warm"], item["warm"]), (True, True), "an interpreter waits")
+    t.equal(item["memory_bytes"], machine["memory_bytes"], "memory")
+    t.true(0 < item["disk_bytes"] < item["memory_bytes"], f"{item['disk_bytes']} bytes on disk")
+    t.equal([p.name for p in (state / "slots").iterdir()], ["lock"], "slots")
+
+
+@case("a changed byte of a template's memory is found by verify, told and removed")
+def verified(t):
+    state = empty(t)
+    key = json.loads(tool(t, state, "build", "python", "--json")[0])["key"]
+    path = state / "templates" / key
+    t.equal(tool(t, state, "verify", key[:10])[0], f"{key[:12]}  ok\n", "a good one")
+    replace(path, lambda data: data.__setitem__(5 << 20, data[5 << 20] ^ 1))
+    said = tool(t, state, "verify", code=1)[0]
+    t.true(said.startswith(f"{key[:12]}  damaged: its memory has another digest"), said)
+    t.equal([p.name for p in templates(state)], [key], "templates before --rm")
+    [item] = json.loads(tool(t, state, "verify", "--rm", "--json", code=1)[0])["templates"]
+    t.equal((item["key"], item["state"], item["removed"]), (key, "damaged", True), "told")
+    t.equal(templates(state), [], "templates after --rm")
+    t.equal(run(t, state).machine["template_built"], True, "built by the next job")
+
+
+@case("templates are removed by the beginning of their key, or all")
+def removed(t):
+    state = empty(t)
+    keys = [json.loads(tool(t, state, "build", "python", "--json", *more)[0])["key"]
+            for more in ((), ("--memory", "300M"))]
+    tool(t, state, "rm", code=2)
+    tool(t, state, "rm", "--all", keys[0], code=2)
+    tool(t, state, "rm", "../lock", code=2)
+    tool(t, state, "rm", keys[0][:16])
+    t.equal([p.name for p in templates(state)], [keys[1]], "what is left")
+    t.true("no template begins with" in tool(t, state, "rm", keys[0][:16], code=2)[1], "the second time")
+    tool(t, state, "rm", "--all")
+    t.equal(templates(state), [], "after --all")
+
+
+@case("Ctrl-C while a template is built leaves neither a file nor a slot nor a machine")
+def build_stopped(t):
+    state = empty(t)
+    line = [str(AIRLOCK), "template", "build", "python", "--state", str(state)]
+    with subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as child:
+        t.true(b"booting" in child.stderr.readline(), "no word of the boot")
+        time.sleep(0.5)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+    t.equal((child.returncode, out), (1, b""), "exit code and output")
+    t.true(b"stopped" in err, err)
+    t.wait_gone(t.dir)
+    t.equal(templates(state), [], "templates")
+    t.equal([p.name for p in (state / "slots").iterdir()], ["lock"], "slots")
+
+
+@case("the job that builds a template says so, unless it is to be quiet")
+def told(t):
+    for quiet in (True, False):
+        state = empty(t)
+        result = t.run(HELLO, *(["--quiet"] if quiet else []), state=state, as_json=False)
+        t.equal((result.code, result.raw), (0, b"hello\n"), "the job")
+        t.equal("preparing a template for image 'python'" in result.err, not quiet, f"told in {result.err!r}")
+        shutil.rmtree(state)

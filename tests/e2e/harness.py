@@ -274,8 +274,9 @@ def environment():
 
 
 def tree_of(directory, also_skip=()):
-    """Names and sizes below directory, for comparing before and after. Records and saved states are meant to stay."""
-    skip = {"records", "templates", *also_skip}
+    """Names and sizes below directory, for comparing before and after. Records, saved states and memos are
+    meant to stay."""
+    skip = {"records", "templates", "memo", *also_skip}
     return sorted((str(p.relative_to(directory)), p.lstat().st_size if p.is_file() else -1)
                   for p in pathlib.Path(directory).rglob("*") if p.relative_to(directory).parts[0] not in skip)
 

@@ -8,6 +8,7 @@
 #include "image/store.h"
 #include "image/upkeep.h"
 #include "sys/fd.h"
+#include "sys/memo.h"
 #include "test.h"
 
 struct fixture {
@@ -212,6 +213,65 @@ static void a_flipped_bit_is_found_before_use(void **state)
     assert_ok(upkeep_verify(&f.store, "kernel", &err), &err);
 }
 
+/* As a job would after it hashed the object, and found it right, a while after its last change. */
+static void remember(const struct store *store, const struct object *object)
+{
+    auto_memo struct memo memo = MEMO_INIT;
+    struct err err = ERR_INIT;
+    auto_fd int fd = -1;
+    char name[128];
+    char path[128];
+
+    (void)snprintf(name, sizeof(name), "object-%s", object->digest.hex);
+    (void)snprintf(path, sizeof(path), "objects/%s", object->digest.hex);
+    assert_ok(fd_open_nolink(store->dirfd, path, O_RDONLY, 0, &fd, &err), &err);
+    assert_ok(memo_begin(&memo, &err), &err);
+    assert_ok(memo_add_fd(&memo, path, fd, &err), &err);
+    memo.begun_ns += 2 * MEMO_SETTLED_NS;
+    memo_put(store->dirfd, name, &memo, "", 0);
+}
+
+static void a_remembered_digest_counts_for_jobs_until_the_file_changes(void **state)
+{
+    auto_fixture struct fixture f;
+    auto_store_boot struct store_boot boot = STORE_BOOT_INIT;
+    struct object root = {0};
+    struct err err = ERR_INIT;
+    char path[128];
+
+    (void)state;
+    fixture_init(&f);
+    add_kernel(&f.store);
+    add_image(&f.store, "python", "root");
+    root = root_of(&f.store, "python");
+    corrupt(&f.store, &root);
+    expect_no_boot(&f.store, "python", -EBADMSG, "rebuild it with: airlock image build python");
+    expect_no_boot(&f.store, "python", -EBADMSG, "corrupt"); /* a failure is not remembered */
+    remember(&f.store, &root);
+    assert_ok(store_open_boot(&f.store, "python", &boot, &err), &err);   /* it was not read */
+    assert_int_equal(upkeep_verify(&f.store, "python", &err), -EBADMSG); /* it was */
+    (void)snprintf(path, sizeof(path), "objects/%s", root.digest.hex);
+    assert_int_equal(fchmodat(f.store.dirfd, path, 0444, 0), 0);
+    expect_no_boot(&f.store, "python", -EBADMSG, "corrupt");
+}
+
+static void nothing_is_remembered_of_objects_that_were_collected(void **state)
+{
+    auto_fixture struct fixture f;
+    struct object root = {0};
+    struct err err = ERR_INIT;
+
+    (void)state;
+    fixture_init(&f);
+    add_kernel(&f.store);
+    add_image(&f.store, "python", "root");
+    root = root_of(&f.store, "python");
+    remember(&f.store, &root);
+    assert_int_equal(faccessat(f.store.dirfd, "memo", F_OK, 0), 0);
+    assert_ok(store_remove(&f.store, "python", &err), &err);
+    assert_int_equal(faccessat(f.store.dirfd, "memo", F_OK, 0), -1);
+}
+
 static void a_missing_or_swapped_object_is_corrupt(void **state)
 {
     auto_fixture struct fixture f;
@@ -330,7 +390,10 @@ static void a_state_directory_others_can_write_is_refused(void **state)
 
 TEST_MAIN(T(what_was_stored_boots), T(the_kernel_opens_without_an_image),
           T(what_was_never_built_says_how_to_build_it), T(references_are_strict),
-          T(a_flipped_bit_is_found_before_use), T(a_missing_or_swapped_object_is_corrupt),
-          T(a_damaged_manifest_says_what_to_do), T(a_manifest_under_another_name_is_refused),
-          T(removing_keeps_what_others_use), T(one_builder_at_a_time_and_it_clears_leftovers),
+          T(a_flipped_bit_is_found_before_use),
+          T(a_remembered_digest_counts_for_jobs_until_the_file_changes),
+          T(nothing_is_remembered_of_objects_that_were_collected),
+          T(a_missing_or_swapped_object_is_corrupt), T(a_damaged_manifest_says_what_to_do),
+          T(a_manifest_under_another_name_is_refused), T(removing_keeps_what_others_use),
+          T(one_builder_at_a_time_and_it_clears_leftovers),
           T(a_state_directory_others_can_write_is_refused))

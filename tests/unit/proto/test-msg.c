@@ -27,6 +27,7 @@ static struct msg_job job_ok(void)
         .output_depth = 16,
         .has_stdin = true,
         .root = true,
+        .input = true,
         .program = "main.py",
         .argv = argv_ok,
         .envp = envp_ok,
@@ -128,6 +129,63 @@ static void a_job_that_makes_no_sense_is_refused(void **state)
     assert_int_equal(decode_fails(&m), -EPROTO);
 }
 
+static void a_program_comes_whole_or_from_the_input_device(void **state)
+{
+    struct buf buf = BUF_INIT(FRAME_JOB_MAX);
+    struct msg_job m = job_ok();
+    struct msg_job got = {0};
+    struct err err = ERR_INIT;
+    uint8_t *data = calloc(1, MSG_PROGRAM_MAX + 1);
+
+    (void)state;
+    m.input = false;
+    assert_int_equal(decode_fails(&m), -EPROTO); /* it is nowhere */
+    data[7] = 7;
+    m.program_data = data;
+    m.program_len = MSG_PROGRAM_MAX;
+    assert_int_equal(msg_job_encode(&m, &buf), 0);
+    assert_ok(msg_job_decode(buf.data, buf.len, &got, &err), &err);
+    assert_int_equal(got.program_len, MSG_PROGRAM_MAX);
+    assert_memory_equal(got.program_data, data, MSG_PROGRAM_MAX);
+    assert_string_equal(got.argv[0], "python3");
+    msg_job_fini(&got);
+    m.program_len++;
+    assert_int_equal(decode_fails(&m), -EPROTO);
+    m = job_ok();
+    m.program_data = data;
+    m.program_len = 0; /* an empty one is one */
+    buf_consume(&buf, buf.len);
+    assert_int_equal(msg_job_encode(&m, &buf), 0);
+    assert_ok(msg_job_decode(buf.data, buf.len, &got, &err), &err);
+    assert_non_null(got.program_data);
+    assert_int_equal(got.program_len, 0);
+    msg_job_fini(&got);
+    m.program[0] = '\0'; /* but it has a name */
+    assert_int_equal(decode_fails(&m), -EPROTO);
+    free(data);
+    buf_fini(&buf);
+}
+
+static void a_waiting_interpreter_is_for_a_program_file_and_not_for_root(void **state)
+{
+    struct buf buf = BUF_INIT(FRAME_JOB_MAX);
+    struct msg_job m = job_ok();
+    struct msg_job got = {0};
+    struct err err = ERR_INIT;
+
+    (void)state;
+    m.warm = true;
+    assert_int_equal(decode_fails(&m), -EPROTO);
+    m.root = false;
+    assert_int_equal(msg_job_encode(&m, &buf), 0);
+    assert_ok(msg_job_decode(buf.data, buf.len, &got, &err), &err);
+    assert_true(got.warm && !got.root);
+    msg_job_fini(&got);
+    m.program[0] = '\0';
+    assert_int_equal(decode_fails(&m), -EPROTO);
+    buf_fini(&buf);
+}
+
 static void lists_and_strings_over_their_maximum_do_not_encode(void **state)
 {
     struct buf buf = BUF_INIT(FRAME_JOB_MAX);
@@ -164,7 +222,7 @@ static void a_count_alone_allocates_nothing(void **state)
     struct msg_job m = job_ok();
     struct msg_job got = {0};
     struct err err = ERR_INIT;
-    size_t at = 4 + 64 + 8 + 16 + 7 * 8 + 4 + 2 + 4 + strlen(m.program);
+    size_t at = 4 + 64 + 8 + 16 + 7 * 8 + 4 + 4 + 4 + strlen(m.program) + 1 + 4;
 
     (void)state;
     assert_int_equal(msg_job_encode(&m, &buf), 0);
@@ -185,7 +243,7 @@ static void another_protocol_version_is_named(void **state)
     (void)state;
     assert_int_equal(msg_ready_encode(&m, &buf), 0);
     assert_int_equal(msg_ready_decode(buf.data, buf.len, &got, &err), -EPROTO);
-    assert_non_null(strstr(err.msg, "version 3"));
+    assert_non_null(strstr(err.msg, "version 4"));
     buf_fini(&buf);
 }
 
@@ -228,6 +286,9 @@ static void the_small_messages_survive(void **state)
     struct msg_output_end end2 = {0};
     struct msg_failed failed = {.phase = "mount", .errnum = ENOENT, .text = "mount '/in'"};
     struct msg_failed failed2 = {0};
+    struct msg_ready ready = {
+        .version = PROTO_VERSION, .warm = true, .warm_bytes = 77, .cold_why = "why not"};
+    struct msg_ready ready2 = {0};
     struct err err = ERR_INIT;
     struct err err2 = ERR_INIT;
     uint32_t credit = 0;
@@ -253,11 +314,19 @@ static void the_small_messages_survive(void **state)
     err = (struct err)ERR_INIT;
     assert_ok(msg_credit_decode(buf.data, buf.len, &credit, &err), &err);
     assert_int_equal(credit, 0x01020304);
+    buf_consume(&buf, buf.len);
+    assert_int_equal(msg_ready_encode(&ready, &buf), 0);
+    err = (struct err)ERR_INIT;
+    assert_ok(msg_ready_decode(buf.data, buf.len, &ready2, &err), &err);
+    assert_true(ready2.warm && ready2.warm_bytes == 77);
+    assert_string_equal(ready2.cold_why, "why not");
     buf_fini(&buf);
 }
 
 TEST_MAIN(T(a_job_survives_the_trip), T(every_shortened_or_lengthened_job_is_refused),
           T(a_job_that_makes_no_sense_is_refused),
+          T(a_program_comes_whole_or_from_the_input_device),
+          T(a_waiting_interpreter_is_for_a_program_file_and_not_for_root),
           T(lists_and_strings_over_their_maximum_do_not_encode), T(a_count_alone_allocates_nothing),
           T(another_protocol_version_is_named), T(an_exit_survives_and_impossible_codes_do_not),
           T(the_small_messages_survive))

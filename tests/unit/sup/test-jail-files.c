@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store-dir.h"
 #include "sup/jail-files.h"
+#include "sys/memo.h"
 #include "test.h"
 
 static const char *target_of(const struct jail_files *files, const char *source)
@@ -126,9 +128,64 @@ static void the_loader_knows_a_programs_libraries(void **state)
     struct err err = ERR_INIT;
 
     (void)state;
-    assert_ok(jail_files_add_program(&files, "/bin/sh", NULL, &err), &err);
+    assert_ok(jail_files_add_program(&files, "/bin/sh", NULL, -1, &err), &err);
     assert_true(files.n >= 3);
     assert_string_equal(target_of(&files, "/bin/sh"), "/bin/sh");
+}
+
+#define SHELL "/bin/sh"
+
+/* What the loader would be asked about, as jail-files.c names it. */
+static void about_shell(struct memo *m)
+{
+    static const char *const depends[] = {"/lib64/ld-linux-x86-64.so.2", "/etc/ld.so.cache",
+                                          "/etc/ld.so.preload", SHELL};
+    struct err err = ERR_INIT;
+
+    assert_ok(memo_begin(m, &err), &err);
+    for (size_t i = 0; i < ARRAY_LEN(depends); i++) {
+        assert_ok(memo_add_path(m, depends[i], &err), &err);
+    }
+    m->begun_ns += 2 * MEMO_SETTLED_NS;
+}
+
+static bool is_listed(const char *source)
+{
+    auto_jail_files struct jail_files files = JAIL_FILES_INIT;
+    struct err err = ERR_INIT;
+
+    assert_ok(jail_files_add_program(&files, SHELL, NULL, store, &err), &err);
+    assert_string_equal(target_of(&files, SHELL), SHELL);
+    return target_of(&files, source) != NULL;
+}
+
+static void a_list_is_asked_for_once_while_every_file_of_it_stays_the_same(void **state)
+{
+    auto_memo struct memo m = MEMO_INIT;
+    struct err err = ERR_INIT;
+    char library[64];
+    char list[256];
+
+    (void)state;
+    (void)snprintf(library, sizeof(library), "%s/libodd.so", root);
+    (void)snprintf(list, sizeof(list),
+                   "\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x1)\n\t%s (0x1)\n", library);
+    {
+        auto_fd int fd = open(library, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+        assert_true(fd >= 0);
+    }
+    about_shell(&m);
+    memo_put(store, "loader-sh", &m, list, strlen(list));
+    assert_false(is_listed(library)); /* the files of the list are not known: asked again */
+    memo_put(store, "loader-sh", &m, list, strlen(list));
+    assert_ok(memo_add_path(&m, "/lib/x86_64-linux-gnu/libc.so.6", &err), &err);
+    assert_ok(memo_add_path(&m, library, &err), &err);
+    memo_put(store, "libraries-sh", &m, "", 0);
+    assert_true(is_listed(library)); /* what is remembered is used */
+    assert_int_equal(chmod(library, 0600), 0);
+    assert_false(is_listed(library)); /* one of its files changed: asked again, and kept */
+    assert_false(is_listed(library));
 }
 
 static void a_program_that_is_not_there_is_an_error(void **state)
@@ -137,12 +194,15 @@ static void a_program_that_is_not_there_is_an_error(void **state)
     struct err err = ERR_INIT;
 
     (void)state;
-    assert_true(jail_files_add_program(&files, "/bin/airlock-no-such", NULL, &err) < 0);
+    assert_true(jail_files_add_program(&files, "/bin/airlock-no-such", NULL, -1, &err) < 0);
     assert_non_null(strstr(err.msg, "/bin/airlock-no-such"));
 }
 
-TEST_MAIN(T(libraries_go_beside_libc_and_the_loader_stays),
-          T(lists_that_are_not_a_whole_one_are_refused), T(an_overlong_line_is_refused),
-          T(one_target_takes_one_file), T(the_list_has_an_end),
-          T(a_file_that_the_jail_could_not_read_is_refused_with_the_remedy),
-          T(the_loader_knows_a_programs_libraries), T(a_program_that_is_not_there_is_an_error))
+TEST_MAIN(
+    T(libraries_go_beside_libc_and_the_loader_stays), T(lists_that_are_not_a_whole_one_are_refused),
+    T(an_overlong_line_is_refused), T(one_target_takes_one_file), T(the_list_has_an_end),
+    T(a_file_that_the_jail_could_not_read_is_refused_with_the_remedy),
+    T(the_loader_knows_a_programs_libraries),
+    cmocka_unit_test_setup_teardown(a_list_is_asked_for_once_while_every_file_of_it_stays_the_same,
+                                    make_store, drop_store),
+    T(a_program_that_is_not_there_is_an_error))

@@ -79,7 +79,7 @@ static int cell_start(struct cell *c, const char *what, uint64_t skip, struct er
         .filter = &c->filter,
     };
     struct proc_fd fds[2];
-    int r = jail_files_add_program(&c->files, PAYLOAD, NULL, err);
+    int r = jail_files_add_program(&c->files, PAYLOAD, NULL, -1, err);
 
     if (r == 0) {
         r = jail_files_add(&c->files, JAIL_DEVICE, "/dev/null", "/dev/null", err);

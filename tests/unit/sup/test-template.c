@@ -9,6 +9,8 @@
 
 #define HEX_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define HEX_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define HEX_C "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
+#define HEX_D "dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"
 
 static struct template_footer sample(void)
 {
@@ -17,8 +19,17 @@ static struct template_footer sample(void)
         .memory_bytes = 384 * MIB,
         .state_bytes = 295690,
         .state = {HEX_B},
+        .memory = {HEX_C},
+        .built = 1796000000,
+        .vcpus = 2,
+        .engine = "tcg",
+        .image = "python",
+        .root = {HEX_D},
         .boot_id = "d66a8836-a00c-43cf-a45c-de978c8b7822",
         .tsc_khz = 2793435,
+        .warm = true,
+        .warm_bytes = 9 * MIB,
+        .cold_why = "no python3",
     };
 }
 
@@ -34,11 +45,19 @@ static void a_footer_is_read_as_it_was_written(void **state)
     assert_int_equal(template_footer_decode(data, &got, &err), 0);
     assert_string_equal(got.key.hex, f.key.hex);
     assert_string_equal(got.state.hex, f.state.hex);
+    assert_string_equal(got.memory.hex, f.memory.hex);
+    assert_string_equal(got.root.hex, f.root.hex);
+    assert_string_equal(got.engine, f.engine);
+    assert_string_equal(got.image, f.image);
+    assert_int_equal(got.built, f.built);
+    assert_int_equal(got.vcpus, f.vcpus);
     assert_string_equal(got.boot_id, f.boot_id);
     assert_int_equal(got.memory_bytes, f.memory_bytes);
     assert_int_equal(got.state_bytes, f.state_bytes);
     assert_int_equal(got.tsc_khz, f.tsc_khz);
-    (void)snprintf(protocol, sizeof(protocol), "\"protocol\":%u}", PROTO_VERSION);
+    assert_true(got.warm && got.warm_bytes == f.warm_bytes);
+    assert_string_equal(got.cold_why, f.cold_why);
+    (void)snprintf(protocol, sizeof(protocol), "\"protocol\":%u,", PROTO_VERSION);
     assert_non_null(strstr(data, protocol));
 }
 
@@ -65,9 +84,9 @@ static void a_damaged_footer_is_refused(void **state)
 {
     refuse("{", "[");
     refuse("}", "");
-    refuse("\"format\":1", "\"format\":2");
-    refuse("\"format\":1", "\"format\":1,\"format\":1");
-    refuse("\"format\":1", "\"format\":1,\"more\":1");
+    refuse("\"format\":3", "\"format\":2");
+    refuse("\"format\":3", "\"format\":3,\"format\":3");
+    refuse("\"format\":3", "\"format\":3,\"more\":1");
     refuse("\"key\":\"aa", "\"key\":\"AA");
     refuse("\"key\":\"aa", "\"key\":\"../");
     refuse("\"memory_bytes\":402653184", "\"memory_bytes\":402653185");
@@ -81,6 +100,16 @@ static void a_damaged_footer_is_refused(void **state)
     refuse("\"boot_id\":\"d66a8836", "\"boot_id\":\"d66a8836d66a8836");
     refuse("\"boot_id\":\"d66a8836-a00c-43cf-a45c-de978c8b7822\"", "\"boot_id\":\"\"");
     refuse("\"protocol\":", "\"protocol\":9");
+    refuse("\"warm_bytes\":9437184", "\"warm_bytes\":-1");
+    refuse("\"warm_bytes\":9437184", "\"warm_bytes\":402653185");
+    refuse("\"warm\":true", "\"warm\":1");
+    refuse("\"memory_sha256\":\"cc", "\"memory_sha256\":\"CC");
+    refuse("\"root_sha256\":\"dd", "\"root_sha256\":\"d");
+    refuse("\"built\":1796000000", "\"built\":-1");
+    refuse("\"vcpus\":2", "\"vcpus\":0");
+    refuse("\"vcpus\":2", "\"vcpus\":1025");
+    refuse("\"engine\":\"tcg\"", "\"engine\":\"an engine of too long a name\"");
+    refuse("\"image\":\"python\"", "\"image\":\"../python\"");
 }
 
 static void a_footer_without_an_end_is_refused(void **state)
