@@ -1,7 +1,6 @@
 #include "cli/cmd-suite.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "airlock/verdict.h"
 #include "cli/opt.h"
+#include "cli/report.h"
 #include "cli/suite-limits.h"
 #include "cli/suite-report.h"
 #include "cli/suite-run.h"
@@ -372,24 +372,18 @@ static int run(struct suite *s, struct err *err)
 
 static int write_page(const char *path, const json_t *report, struct err *err)
 {
-    auto_buf struct buf page = BUF_INIT(SUITE_REPORT_MAX);
-    auto_fd int fd = -1;
-    int r = 0;
+    auto_buf struct buf page = BUF_INIT(REPORT_MAX);
 
     if (suite_html(report, &page) < 0) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory for the page");
     }
-    r = fd_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0644, &fd, err);
-    if (r == 0) {
-        r = fd_write_full(fd, page.data, page.len, err);
-    }
-    return r < 0 ? err_wrap(err, "--html") : 0;
+    return report_write(path, &page, err) < 0 ? err_wrap(err, "--html") : 0;
 }
 
 static int tell(struct suite *s, struct err *err)
 {
     auto_buf struct buf summary = BUF_INIT(MIB);
-    auto_buf struct buf text = BUF_INIT(SUITE_REPORT_MAX);
+    auto_buf struct buf text = BUF_INIT(REPORT_MAX);
     json_t *report = suite_report(&s->cases, &s->facts);
     int r = report != NULL && suite_summary(&s->cases, &s->facts, &summary) == 0
                 ? 0
@@ -403,7 +397,7 @@ static int tell(struct suite *s, struct err *err)
         r = write_page(s->options->html, report, err);
     }
     if (r == 0 && s->options->json) {
-        r = suite_json(report, &text) < 0
+        r = report_dump(report, &text) < 0
                 ? err_set(err, ERR_HOST, ENOMEM, "out of memory for the report")
                 : fd_write_full(STDOUT_FILENO, text.data, text.len, err);
     }

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 
+#include "cli/cmd-bench.h"
 #include "cli/cmd-doctor.h"
 #include "cli/cmd-image.h"
 #include "cli/cmd-records.h"
@@ -26,6 +27,7 @@ static const struct opt_sub subs[] = {
     {"template", "build, list, verify and remove saved states of machines", cmd_template},
     {"records", "list and show what is on record of finished jobs", cmd_records},
     {"suite", "run hostile programs and say whether each came to its known end", cmd_suite},
+    {"bench", "measure jobs on this host, and where their time goes", cmd_bench},
     {"doctor", "examine this host: what works, what is missing, and the remedy", cmd_doctor},
     {"version", "print airlock's version", cmd_version},
 };

@@ -2,80 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/str.h"
-
+#include "cli/html.h"
 #include "cli/suite-limits.h"
 #include "cli/suite-report.h"
-
-static const char head[] =
-    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-    "'unsafe-inline'\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<title>airlock suite</title>\n<style>\n"
-    ":root{color-scheme:light dark;--fg:#1c1f23;--bg:#fff;--soft:#5c6570;--line:#d9dee4;--card:"
-    "#f5f7f9;--ok:#17713a;--bad:#b3261e;--skip:#8a5a00}\n"
-    "@media(prefers-color-scheme:dark){:root{--fg:#e4e7eb;--bg:#14171a;--soft:#9aa4af;--line:"
-    "#333a42;--card:#1d2126;--ok:#63c587;--bad:#ff8a80;--skip:#e5b567}}\n"
-    "body{font:15px/1.5 system-ui,sans-serif;color:var(--fg);background:var(--bg);max-width:1200px;"
-    "margin:0 auto;padding:1.5rem}\n"
-    "h1{font-size:1.5rem;margin:0 0 .3rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}\n"
-    ".lead{font-size:1.1rem}.ok{color:var(--ok)}.FAIL{color:var(--bad)}.skip,.notrun{color:"
-    "var(--skip)}\n"
-    "table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:"
-    ".3rem .6rem;border-bottom:1px solid var(--line)}\n"
-    "th{color:var(--soft);font-weight:600}.n{text-align:right;white-space:nowrap}\n"
-    "td,pre,code{overflow-wrap:anywhere}dl{display:grid;grid-template-columns:max-content 1fr;gap:"
-    ".2rem 1rem;margin:0}\n"
-    "dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}code,pre{font:13px/1.45 "
-    "ui-monospace,monospace}\n"
-    "pre{white-space:pre-wrap;margin:.3rem 0;max-height:20rem;overflow:auto}\n"
-    ".card{background:var(--card);border:1px solid var(--line);border-radius:6px;padding:.8rem "
-    "1rem;margin:.8rem 0}\n"
-    ".note{color:var(--soft);font-size:.9em}summary{cursor:pointer}\n"
-    "</style>\n</head>\n<body>\n";
-
-/* Markup characters as references, everything else as for a terminal. */
-static int put_text(struct buf *out, const char *text, size_t len)
-{
-    auto_buf struct buf safe = BUF_INIT(SUITE_REPORT_MAX);
-    int r = len > 0 ? str_escape(&safe, text, len, true) : 0;
-
-    for (size_t i = 0; i < safe.len && r == 0; i++) {
-        char c = (char)safe.data[i];
-        const char *ref = c == '&'    ? "&amp;"
-                          : c == '<'  ? "&lt;"
-                          : c == '>'  ? "&gt;"
-                          : c == '"'  ? "&quot;"
-                          : c == '\'' ? "&#39;"
-                                      : NULL;
-
-        r = ref != NULL ? buf_put(out, ref, strlen(ref)) : buf_put(out, &c, 1);
-    }
-    return r;
-}
-
-static const char *text_of_key(const json_t *object, const char *key)
-{
-    const char *s = json_string_value(json_object_get(object, key));
-
-    return s != NULL ? s : "";
-}
-
-/* before, the text of object's key, after; nothing at all if there is none. */
-static int put_key(struct buf *out, const char *before, const json_t *object, const char *key,
-                   const char *after)
-{
-    const json_t *v = json_object_get(object, key);
-    int r = 0;
-
-    if (!json_is_string(v) || json_string_length(v) == 0) {
-        return 0;
-    }
-    r = buf_put(out, before, strlen(before));
-    r = r < 0 ? r : put_text(out, json_string_value(v), json_string_length(v));
-    return r < 0 ? r : buf_put(out, after, strlen(after));
-}
 
 /* "memory: enforced, swap: enforced" */
 static int put_pairs(struct buf *out, json_t *object)
@@ -88,8 +17,8 @@ static int put_pairs(struct buf *out, json_t *object)
     json_object_foreach(object, key, v)
     {
         r = r < 0 ? r : buf_printf(out, "%s", lead);
-        r = r < 0 ? r : put_text(out, key, strlen(key));
-        r = r < 0 ? r : put_key(out, ": ", object, key, "");
+        r = r < 0 ? r : html_put_text(out, key, strlen(key));
+        r = r < 0 ? r : html_put_key(out, ": ", object, key, "");
         lead = ", ";
     }
     return r;
@@ -105,7 +34,7 @@ static int put_values(struct buf *out, const char *label, const json_t *values)
 
         r = buf_printf(out, "<dt>%s</dt><dd>", label);
         if (r == 0) {
-            r = json_is_string(v) ? put_text(out, json_string_value(v), json_string_length(v))
+            r = json_is_string(v) ? html_put_text(out, json_string_value(v), json_string_length(v))
                                   : put_pairs(out, v);
         }
         r = r < 0 ? r : buf_printf(out, "</dd>\n");
@@ -126,21 +55,10 @@ static int put_facts(struct buf *out, const json_t *report)
 
     const json_t *host = json_object_get(report, "host");
     const json_t *machine = json_object_get(report, "machine");
-    double memory = (double)json_integer_value(json_object_get(host, "memory_bytes"));
     int r = buf_printf(out, "<h2>Host and machine</h2>\n<div class=\"card\"><dl>\n");
 
-    r = r < 0 ? r : put_key(out, "<dt>host</dt><dd>", host, "os", ", ");
-    r = r < 0 ? r : put_key(out, "Linux ", host, "kernel", "</dd>\n");
-    r = r < 0 ? r
-              : buf_printf(out, "<dt>processors</dt><dd>%" PRIi64,
-                           (int64_t)json_integer_value(json_object_get(host, "cpus")));
-    r = r < 0 ? r : put_key(out, " x ", host, "cpu", "");
-    r = r < 0 ? r
-              : buf_printf(out, ", %.1f GiB of memory%s</dd>\n", memory / (double)GIB,
-                           json_is_true(json_object_get(host, "is_virtual_machine"))
-                               ? ", itself a virtual machine"
-                               : "");
-    r = r < 0 ? r : put_key(out, "<dt>airlock</dt><dd>", report, "airlock", "</dd>\n");
+    r = r < 0 ? r : html_put_host(out, host);
+    r = r < 0 ? r : html_put_key(out, "<dt>airlock</dt><dd>", report, "airlock", "</dd>\n");
     for (size_t i = 0; i < ARRAY_LEN(rows) && r == 0; i++) {
         r = put_values(out, rows[i].label, json_object_get(machine, rows[i].key));
     }
@@ -155,7 +73,7 @@ static int64_t count_of(const json_t *report, const char *key)
 static int put_lead(struct buf *out, const json_t *report)
 {
     bool good = json_is_true(json_object_get(report, "all_hold"));
-    bool tcg = strcmp(text_of_key(report, "isolation"), "emulated") == 0;
+    bool tcg = strcmp(html_text_of(report, "isolation"), "emulated") == 0;
     int r = buf_printf(
         out, "<h1>airlock suite</h1>\n<p class=\"lead\"><strong class=\"%s\">%s</strong> ",
         good ? "ok" : "FAIL", good ? "Everything holds." : "Not everything holds.");
@@ -172,13 +90,13 @@ static int put_lead(struct buf *out, const json_t *report)
                        count_of(report, "explained"));
     }
     r = r < 0 ? r : buf_printf(out, ".</p>\n");
-    r = r < 0 ? r : put_key(out, "<p class=\"note\">Started ", report, "started", "");
+    r = r < 0 ? r : html_put_key(out, "<p class=\"note\">Started ", report, "started", "");
     r = r < 0 ? r
               : buf_printf(out, ", %.0f s, %" PRIi64 " at once. Cases: ",
                            json_number_value(json_object_get(report, "seconds")),
                            (int64_t)json_integer_value(json_object_get(report, "jobs")));
-    r = r < 0 ? r : put_key(out, "", report, "cases_from", ".");
-    r = r < 0 ? r : put_key(out, " Filter: ", report, "filter", ".");
+    r = r < 0 ? r : html_put_key(out, "", report, "cases_from", ".");
+    r = r < 0 ? r : html_put_key(out, " Filter: ", report, "filter", ".");
     if (r == 0 && json_is_true(json_object_get(report, "quick"))) {
         r = buf_printf(out, " Only the quick subset.");
     }
@@ -205,22 +123,24 @@ static int put_stream(struct buf *out, const json_t *c, const char *key)
         return 0;
     }
     r = buf_printf(out, "<details><summary>%s</summary><pre>", key);
-    r = r < 0 ? r : put_text(out, json_string_value(text), json_string_length(text));
+    r = r < 0 ? r : html_put_text(out, json_string_value(text), json_string_length(text));
     return r < 0 ? r : buf_printf(out, "</pre></details>\n");
 }
 
 static int put_failure(struct buf *out, const json_t *c)
 {
     const json_t *got = json_object_get(c, "got");
-    int r = put_key(out, "<div class=\"card\"><strong class=\"FAIL\">", c, "path", "</strong>\n");
+    int r =
+        html_put_key(out, "<div class=\"card\"><strong class=\"FAIL\">", c, "path", "</strong>\n");
 
-    r = r < 0 ? r : put_key(out, "<p>", c, "why", "</p>\n");
-    r = r < 0 ? r
-              : put_key(out, "<p class=\"note\">Why it is there: ", json_object_get(c, "header"),
-                        "note", "</p>\n");
-    r = r < 0 ? r : put_key(out, "<dl><dt>expected</dt><dd>", c, "expected", "</dd>\n");
-    r = r < 0 ? r : put_key(out, "<dt>got</dt><dd>", got, "shown", "</dd>");
-    r = r < 0 ? r : put_key(out, "<dt>message</dt><dd>", got, "message", "</dd>");
+    r = r < 0 ? r : html_put_key(out, "<p>", c, "why", "</p>\n");
+    r = r < 0
+            ? r
+            : html_put_key(out, "<p class=\"note\">Why it is there: ", json_object_get(c, "header"),
+                           "note", "</p>\n");
+    r = r < 0 ? r : html_put_key(out, "<dl><dt>expected</dt><dd>", c, "expected", "</dd>\n");
+    r = r < 0 ? r : html_put_key(out, "<dt>got</dt><dd>", got, "shown", "</dd>");
+    r = r < 0 ? r : html_put_key(out, "<dt>message</dt><dd>", got, "message", "</dd>");
     r = r < 0 ? r : buf_printf(out, "</dl>\n");
     r = r < 0 ? r : put_stream(out, c, "stdout");
     r = r < 0 ? r : put_stream(out, c, "stderr");
@@ -238,10 +158,10 @@ static int put_link(struct buf *out, const json_t *header)
 
         r = buf_printf(out, " %s", web ? "<a rel=\"noreferrer\" href=\"" : "");
         if (r == 0 && web) {
-            r = put_text(out, url, strlen(url));
+            r = html_put_text(out, url, strlen(url));
             r = r < 0 ? r : buf_printf(out, "\">source</a>");
         } else if (r == 0) {
-            r = put_text(out, url, strlen(url));
+            r = html_put_text(out, url, strlen(url));
         }
     }
     return r;
@@ -251,30 +171,30 @@ static int put_row(struct buf *out, const json_t *c)
 {
     const json_t *header = json_object_get(c, "header");
     const json_t *changes = json_object_get(c, "changes");
-    const char *state = text_of_key(c, "state");
+    const char *state = html_text_of(c, "state");
     int r = buf_printf(out, "<tr><td class=\"%s\">%s</td><td>",
                        strcmp(state, "not run") == 0 ? "notrun" : state, state);
 
-    r = r < 0 ? r : put_key(out, "<code>", c, "name", "</code>");
-    r = r < 0 ? r : put_key(out, "<div class=\"note\">", header, "note", "");
+    r = r < 0 ? r : html_put_key(out, "<code>", c, "name", "</code>");
+    r = r < 0 ? r : html_put_key(out, "<div class=\"note\">", header, "note", "");
     r = r < 0 ? r : put_link(out, header);
     r = r < 0 ? r : buf_printf(out, "%s", json_object_get(header, "note") != NULL ? "</div>" : "");
-    r = r < 0 ? r : put_key(out, "<div class=\"note\">To look at: ", c, "remark", "</div>");
-    r = r < 0
-            ? r
-            : put_key(out, "<div class=\"note\">In one language only: ", header, "only", "</div>");
+    r = r < 0 ? r : html_put_key(out, "<div class=\"note\">To look at: ", c, "remark", "</div>");
+    r = r < 0 ? r
+              : html_put_key(out, "<div class=\"note\">In one language only: ", header, "only",
+                             "</div>");
     for (size_t i = 0; i < json_array_size(changes) && r == 0; i++) {
         const char *text = json_string_value(json_array_get(changes, i));
 
         r = buf_printf(out, "<div class=\"note\">");
-        r = r < 0 ? r : put_text(out, text, strlen(text));
+        r = r < 0 ? r : html_put_text(out, text, strlen(text));
         r = r < 0 ? r : buf_printf(out, "</div>");
     }
-    r = r < 0 ? r : put_key(out, "</td><td>", c, "language", "</td><td>");
-    r = r < 0 ? r : put_key(out, "", c, "expected", "");
+    r = r < 0 ? r : html_put_key(out, "</td><td>", c, "language", "</td><td>");
+    r = r < 0 ? r : html_put_key(out, "", c, "expected", "");
     r = r < 0 ? r : buf_printf(out, "</td><td>");
-    r = r < 0 ? r : put_key(out, "", json_object_get(c, "got"), "shown", "");
-    r = r < 0 ? r : put_key(out, "<div class=\"note\">", c, "why", "</div>");
+    r = r < 0 ? r : html_put_key(out, "", json_object_get(c, "got"), "shown", "");
+    r = r < 0 ? r : html_put_key(out, "<div class=\"note\">", c, "why", "</div>");
     return r < 0 ? r
                  : buf_printf(out, "</td><td class=\"n\">%.1f s</td></tr>\n",
                               json_number_value(json_object_get(c, "seconds")));
@@ -288,7 +208,7 @@ static int put_failures(struct buf *out, const json_t *cases)
     for (size_t i = 0; i < json_array_size(cases) && r == 0; i++) {
         const json_t *c = json_array_get(cases, i);
 
-        if (strcmp(text_of_key(c, "state"), "FAIL") != 0) {
+        if (strcmp(html_text_of(c, "state"), "FAIL") != 0) {
             continue;
         }
         r = any ? 0 : buf_printf(out, "<h2>What failed</h2>\n");
@@ -301,7 +221,7 @@ static int put_failures(struct buf *out, const json_t *cases)
 int suite_html(const json_t *report, struct buf *out)
 {
     const json_t *cases = json_object_get(report, "cases");
-    int r = buf_put(out, head, sizeof(head) - 1);
+    int r = html_head(out, "airlock suite", "");
 
     r = r < 0 ? r : put_lead(out, report);
     r = r < 0 ? r : put_failures(out, cases);

@@ -1,16 +1,13 @@
 #include "cli/suite-report.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "base/str.h"
 
+#include "cli/report.h"
 #include "cli/suite-limits.h"
-#include "sup/doctor-parse.h"
-#include "sys/fd.h"
 
 #define EXCERPT_MAX 2048u
 
@@ -178,20 +175,6 @@ int suite_summary(const struct suite_cases *cases, const struct suite_facts *fac
                               n.failed, n.skipped);
 }
 
-/* Text of ours may carry bytes of files and programs: JSON takes only UTF-8. */
-static json_t *safe_text(const char *text)
-{
-    auto_buf struct buf safe = BUF_INIT(64 * KIB);
-
-    if (text == NULL) {
-        return json_null();
-    }
-    return text[0] == '\0' ? json_string("")
-           : str_escape(&safe, text, strlen(text), true) < 0
-               ? NULL
-               : json_stringn((const char *)safe.data, safe.len);
-}
-
 static json_t *copy_of(const json_t *object, const char *key)
 {
     json_t *v = json_object_get(object, key);
@@ -239,7 +222,7 @@ static json_t *got_object(const struct suite_case *c)
         return json_null();
     }
     return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "shown",
-                     safe_text(suite_got(c, got, sizeof(got))), "verdict",
+                     report_text(suite_got(c, got, sizeof(got))), "verdict",
                      copy_of(result, "verdict"), "reason", copy_of(result, "reason"), "message",
                      copy_of(result, "message"), "exit_code", copy_of(result, "exit_code"),
                      "signal", copy_of(result, "signal"), "limits", copy_of(result, "limits"),
@@ -254,57 +237,19 @@ static json_t *case_object(const struct suite_case *c)
     char expected[240];
     bool failed = c->outcome.state == SUITE_FAILED;
     json_t *o = json_pack(
-        "{s:o,s:o,s:s,s:s,s:o,s:O,s:o,s:f,s:i,s:o,s:o?,s:o}", "name", safe_text(c->name), "path",
-        safe_text(c->path), "language", suite_language_name(c->language), "state",
-        suite_state_name(c->outcome.state), "why", safe_text(c->outcome.why), "header", c->head,
-        "expected", safe_text(suite_expectation(c, expected, sizeof(expected))), "seconds",
+        "{s:o,s:o,s:s,s:s,s:o,s:O,s:o,s:f,s:i,s:o,s:o?,s:o}", "name", report_text(c->name), "path",
+        report_text(c->path), "language", suite_language_name(c->language), "state",
+        suite_state_name(c->outcome.state), "why", report_text(c->outcome.why), "header", c->head,
+        "expected", report_text(suite_expectation(c, expected, sizeof(expected))), "seconds",
         (double)c->outcome.ns / 1e9, "waits_for_room", (int)c->outcome.capacity_waits, "changes",
         c->outcome.changes != NULL ? json_incref(c->outcome.changes) : json_array(), "remark",
-        safe_text(suite_remark(c)), "got", got_object(c));
+        report_text(suite_remark(c)), "got", got_object(c));
 
     if (o != NULL && failed) {
         (void)!json_object_set_new(o, "stdout", excerpt(c->outcome.result, "stdout"));
         (void)!json_object_set_new(o, "stderr", excerpt(c->outcome.result, "stderr"));
     }
     return o;
-}
-
-static void read_proc(const char *path, struct buf *text)
-{
-    auto_fd int fd = -1;
-    struct err ignored = ERR_INIT;
-
-    if (fd_open(AT_FDCWD, path, O_RDONLY, 0, &fd, &ignored) == 0) {
-        (void)!fd_read_all(fd, path, text, &ignored);
-    }
-}
-
-static json_t *host_object(void)
-{
-    auto_buf struct buf cpuinfo = BUF_INIT(MIB);
-    auto_buf struct buf meminfo = BUF_INIT(64 * KIB);
-    auto_buf struct buf release = BUF_INIT(64 * KIB);
-    struct doctor_cpu cpu = {0};
-    struct utsname uts;
-    char os[DOCTOR_WORD_MAX] = "";
-    uint64_t memory = 0;
-
-    read_proc("/proc/cpuinfo", &cpuinfo);
-    read_proc("/proc/meminfo", &meminfo);
-    read_proc("/etc/os-release", &release);
-    if (cpuinfo.len > 0) {
-        doctor_parse_cpuinfo((const char *)cpuinfo.data, &cpu);
-    }
-    if (meminfo.len > 0) {
-        memory = doctor_parse_meminfo((const char *)meminfo.data, "MemTotal");
-    }
-    if (release.len > 0) {
-        doctor_parse_os_release((const char *)release.data, "PRETTY_NAME", os);
-    }
-    return json_pack("{s:o,s:o,s:o,s:i,s:b,s:I}", "os", safe_text(os), "kernel",
-                     safe_text(uname(&uts) == 0 ? uts.release : ""), "cpu", safe_text(cpu.model),
-                     "cpus", (int)cpu.count, "is_virtual_machine", cpu.hypervisor ? 1 : 0,
-                     "memory_bytes", (json_int_t)memory);
 }
 
 static bool is_in(const json_t *values, const json_t *v)
@@ -397,23 +342,13 @@ json_t *suite_report(const struct suite_cases *cases, const struct suite_facts *
     return json_pack(
         "{s:s,s:s,s:f,s:o,s:s,s:s,s:o,s:i,s:o,s:o,s:o,s:b,s:b,s:b,s:{s:i,s:i,s:i,s:i,s:i,s:i},s:o}",
         "airlock", AIRLOCK_VERSION, "started", when, "seconds", (double)facts->ns / 1e9, "host",
-        host_object(), "engine", facts->engine, "isolation", facts->isolation, "machine",
+        report_host(), "engine", facts->engine, "isolation", facts->isolation, "machine",
         machine_object(cases), "jobs", (int)facts->jobs, "pool", pool_object(facts), "cases_from",
-        facts->cases != NULL ? safe_text(facts->cases) : json_string("built in"), "filter",
-        safe_text(facts->filter), "quick", facts->quick ? 1 : 0, "interrupted",
+        facts->cases != NULL ? report_text(facts->cases) : json_string("built in"), "filter",
+        report_text(facts->filter), "quick", facts->quick ? 1 : 0, "interrupted",
         facts->interrupted ? 1 : 0, "all_hold",
         n.failed == 0 && n.waiting == 0 && !facts->interrupted && n.passed > 0 ? 1 : 0, "counts",
         "passed", (int)n.passed, "failed", (int)n.failed, "skipped", (int)n.skipped, "not_run",
         (int)n.waiting, "kinds", (int)n.kinds, "explained", (int)n.explained, "cases",
         list_of(cases));
-}
-
-static int to_buf(const char *data, size_t len, void *ctx)
-{
-    return buf_put(ctx, data, len);
-}
-
-int suite_json(const json_t *report, struct buf *out)
-{
-    return json_dump_callback(report, to_buf, out, JSON_INDENT(1)) < 0 ? -1 : buf_put(out, "\n", 1);
 }

@@ -14,8 +14,6 @@
 
 #include "cli/suite-load.h"
 
-#define SUITE_REPORT_MAX (256 * MIB)
-
 struct suite_facts {
     const char *engine, *isolation; /* borrowed */
     const char *cases;              /* --cases; NULL: the programs in the binary */
@@ -54,7 +52,5 @@ const char *suite_state_name(enum suite_state state);
 
 /* The whole report; the page is made from it too. NULL when out of memory. */
 json_t *suite_report(const struct suite_cases *cases, const struct suite_facts *facts) nonnull_all;
-/* Indented, with a newline at the end. */
-must_use int suite_json(const json_t *report, struct buf *out) nonnull_all;
 /* A page that needs nothing else: no script, no resource from elsewhere, light and dark. */
 must_use int suite_html(const json_t *report, struct buf *out) nonnull_all;

@@ -157,12 +157,13 @@ static json_t *phases(struct builder *b, const struct result_phases *p)
         const char *name;
         uint64_t ns;
     } all[] = {
-        {"admitted_ns", p->admitted},  {"staged_ns", p->staged},
-        {"template_ns", p->templated}, {"spawned_ns", p->spawned},
-        {"ready_ns", p->ready},        {"started_ns", p->started},
-        {"exited_ns", p->exited},      {"collected_ns", p->collected},
-        {"killed_ns", p->killed},      {"inspected_ns", p->inspected},
-        {"exported_ns", p->exported},  {"cleaned_ns", p->cleaned},
+        {"admitted_ns", p->admitted},   {"staged_ns", p->staged},
+        {"template_ns", p->templated},  {"executed_ns", p->executed},
+        {"spawned_ns", p->spawned},     {"ready_ns", p->ready},
+        {"started_ns", p->started},     {"exited_ns", p->exited},
+        {"collected_ns", p->collected}, {"killed_ns", p->killed},
+        {"inspected_ns", p->inspected}, {"exported_ns", p->exported},
+        {"cleaned_ns", p->cleaned},
     };
 
     json_t *o = json_object();

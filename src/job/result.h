@@ -19,8 +19,8 @@
 
 /* Nanoseconds from submission on the host's monotonic clock; 0 = never reached. */
 struct result_phases {
-    uint64_t admitted, staged, templated, spawned, ready, started, exited, collected, killed,
-        inspected, exported, cleaned;
+    uint64_t admitted, staged, templated, executed, spawned, ready, started, exited, collected,
+        killed, inspected, exported, cleaned;
 };
 
 struct result_stream {

@@ -258,7 +258,7 @@ struct monitor {
     size_t n_fds;
 };
 
-static int spawn(const struct monitor *m, struct proc *ret, struct err *err)
+static int spawn(const struct monitor *m, struct machine *ret, struct err *err)
 {
     const struct machine_config *c = m->config;
     auto_jail_files struct jail_files files = JAIL_FILES_INIT;
@@ -278,6 +278,7 @@ static int spawn(const struct monitor *m, struct proc *ret, struct err *err)
         .cgroup_fd = c->group != NULL ? cgroup_clone_fd(c->group) : -1,
         .procs_fds = procs_fds,
         .filter = &filter,
+        .ret_exec_ns = &ret->exec_ns,
     };
     int r = add_files(&files, m->args.argv[0], m->accel, c, err);
 
@@ -303,7 +304,7 @@ static int spawn(const struct monitor *m, struct proc *ret, struct err *err)
     }
     spec.binds = files.binds;
     spec.n_binds = files.n;
-    return jail_spawn(&spec, ret, err);
+    return jail_spawn(&spec, &ret->proc, err);
 }
 
 /* A monitor that ended before it opened its memory said why on its console. */
@@ -368,7 +369,7 @@ static int start(const struct accel *accel, const struct machine_config *c, stru
     give(&m, c->scratch_fd, FD_SCRATCH);
     give(&m, their_control, FD_CONTROL);
     build_args(&m.args, path, accel, c);
-    r = spawn(&m, &ret->proc, err);
+    r = spawn(&m, ret, err);
     if (r < 0) {
         return with_last_words(console_rd, err);
     }

@@ -48,8 +48,9 @@ struct machine_config {
 
 struct machine {
     struct proc proc;
-    int channel_fd; /* our end of the channel to the agent, a stream socket */
-    int console_fd; /* read end: the guest's console and what the monitor prints */
+    uint64_t exec_ns; /* when the jailed monitor itself began, host monotonic; 0 = not told */
+    int channel_fd;   /* our end of the channel to the agent, a stream socket */
+    int console_fd;   /* read end: the guest's console and what the monitor prints */
     /* To the monitor itself: only while the guest has no job, -1 afterwards (engine->control). */
     int control_fd;
     struct buf control;

@@ -90,6 +90,14 @@ uint64_t host_process_peak_rss(pid_t pid)
     return proc_kb(path, "VmHWM", &bytes, &ignored) == 0 ? bytes : 0;
 }
 
+int host_process_pss(pid_t pid, uint64_t *ret_bytes, struct err *err)
+{
+    char path[40];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+    return proc_kb(path, "Pss:", ret_bytes, err);
+}
+
 int host_process_memory(pid_t pid, uint64_t *ret_bytes, struct err *err)
 {
     char path[40];

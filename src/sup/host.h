@@ -31,6 +31,12 @@ uint64_t host_process_peak_rss(pid_t pid);
 must_use int host_process_memory(pid_t pid, uint64_t *ret_bytes, struct err *err) nonnull_all;
 
 /*
+ * Proportional set size: of each page its share among the processes that have it. ERR_HOST if the
+ * kernel does not say, as of a process that ended.
+ */
+must_use int host_process_pss(pid_t pid, uint64_t *ret_bytes, struct err *err) nonnull_all;
+
+/*
  * The whole disk on which the file system of fd stands, for I/O limits: a partition's disk; a
  * device-mapper or md device is its own. ERR_HOST/-ENODEV with the reason where there is no block
  * device (tmpfs, overlay, btrfs, NFS). sysfs: "/sys" but in tests.

@@ -365,6 +365,9 @@ static int follow(const struct jail_spec *spec, uint64_t skip, bool rootless, in
             return r;
         }
         asked = true;
+        if (spec->ret_exec_ns != NULL) {
+            *spec->ret_exec_ns = clock_mono_ns();
+        }
         if (spec->n_opens > 0) {
             listener = STEAL_FD(&fd);
         }

@@ -73,6 +73,7 @@ struct jail_spec {
      */
     struct seccomp_open opens[SECCOMP_OPENS_MAX];
     size_t n_opens; /* usually 0 */
+    uint64_t *ret_exec_ns; /* when the program was let begin, host monotonic; NULL = nobody asks */
     /* Must allow sendmsg and exit_group, and have SECCOMP_DO_ASK for execve; see jail-filter.h. */
     const struct seccomp_filter *filter;
 };

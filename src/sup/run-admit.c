@@ -373,6 +373,9 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
         return;
     }
     run->machine_made = true;
+    if (run->machine.exec_ns > run->submitted_ns) {
+        run->result.phases.executed = run->machine.exec_ns - run->submitted_ns;
+    }
     run->result.phases.spawned = run_now(run);
     run_note_monitor(run);
     if (fd_set_nonblock(run->machine.console_fd, &err) < 0) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/report.h"
 #include "cli/suite-case.h"
 #include "cli/suite-judge.h"
 #include "cli/suite-limits.h"
@@ -444,7 +445,7 @@ static void wrong_packs_and_links_are_refused_by_name(void **state)
 static void the_page_escapes_what_programs_and_headers_say(void **state)
 {
     auto_buf struct buf text = BUF_INIT(16 * KIB);
-    auto_buf struct buf page = BUF_INIT(SUITE_REPORT_MAX);
+    auto_buf struct buf page = BUF_INIT(REPORT_MAX);
     auto_buf struct buf summary = BUF_INIT(MIB);
     auto_suite_cases struct suite_cases cases = SUITE_CASES_INIT;
     struct suite_facts facts = {.engine = "tcg", .isolation = "emulated", .jobs = 1};
