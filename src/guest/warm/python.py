@@ -31,6 +31,7 @@ def _wait():
             self.modules = {}  # name -> module
             self.imports = {}  # name -> names that its body brought in, in order
             self.order = {}  # name -> its attributes, in order
+            self.searched = set()  # names that were looked for, not put there by a body
             self.path = tuple(sys.path)
             self.meta_path = tuple(sys.meta_path)
             self.path_hooks = tuple(sys.path_hooks)
@@ -60,6 +61,7 @@ def _wait():
                 note_new()
                 note(name)
                 seen.add(name)
+                self.searched.add(name)
                 loading.append(name)
                 try:
                     return self.plain(name, import_)
@@ -174,7 +176,7 @@ def _wait():
         def note_search(self, name, module, parent):
             """A search leaves an entry for each directory that it looked into."""
             origin = getattr(getattr(module, "__spec__", None), "origin", None) or ""
-            if not origin.startswith("/"):
+            if name not in self.searched or not origin.startswith("/"):
                 return
             for entry in sys.modules[parent].__path__ if parent else sys.path:
                 self.meta_path[-1]._path_importer_cache(entry)
