@@ -37,8 +37,8 @@
 #define BASE_ENV "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "LANG=C.UTF-8", "OUT=/out"
 
 struct warm_kind {
-    const char *name;
-    const char *argv[3];
+    const char *program; /* its first argument, and what the command line asks for */
+    const char *interpreter;
     const char *envp[6];
     const char *hook; /* file in PATH_WARM */
     const char *from; /* bound ... */
@@ -46,27 +46,20 @@ struct warm_kind {
     const unsigned char *text, *text_end;
 };
 
+#define PYTHON                                                                       \
+    .interpreter = "python3", .envp = {BASE_ENV, "PYTHONPATH=/in", NULL},            \
+    .hook = PATH_WARM "/sitecustomize.py", .from = PATH_WARM, .to = PATH_ROOT "/in", \
+    .text = warm_python_start, .text_end = warm_python_end
+#define NODE                                                                                 \
+    .interpreter = "node", .envp = {BASE_ENV, "NODE_OPTIONS=--require=/dev/null", NULL},     \
+    .hook = PATH_WARM "/hook.js", .from = PATH_WARM "/hook.js", .to = PATH_ROOT "/dev/null", \
+    .text = warm_node_start, .text_end = warm_node_end
+
 static const struct warm_kind kinds[] = {
-    {
-        .name = "python",
-        .argv = {"python3", "main.py", NULL},
-        .envp = {BASE_ENV, "PYTHONPATH=/in", NULL},
-        .hook = PATH_WARM "/sitecustomize.py",
-        .from = PATH_WARM,
-        .to = PATH_ROOT "/in",
-        .text = warm_python_start,
-        .text_end = warm_python_end,
-    },
-    {
-        .name = "javascript",
-        .argv = {"node", "main.js", NULL},
-        .envp = {BASE_ENV, "NODE_OPTIONS=--require=/dev/null", NULL},
-        .hook = PATH_WARM "/hook.js",
-        .from = PATH_WARM "/hook.js",
-        .to = PATH_ROOT "/dev/null",
-        .text = warm_node_start,
-        .text_end = warm_node_end,
-    },
+    {.program = "main.py", PYTHON},
+    {.program = "main.js", NODE},
+    {.program = "main.mjs", NODE},
+    {.program = "main.cjs", NODE},
 };
 
 static int find_kind(const struct warm_kind **ret, struct err *err)
@@ -79,7 +72,7 @@ static int find_kind(const struct warm_kind **ret, struct err *err)
         return r;
     }
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        if (strcmp(name, kinds[i].name) == 0) {
+        if (strcmp(name, kinds[i].program) == 0) {
             *ret = &kinds[i];
             return 0;
         }
@@ -209,8 +202,9 @@ static int start(struct warm *w, struct streams *io, struct child *child, struct
     uint64_t deadline = clock_mono_ns() + WAIT_NS;
     int go[2] = {-1, -1};
     auto_fd int their_go = -1;
+    const char *const argv[] = {kind->interpreter, kind->program, NULL};
     struct child_spec spec = {
-        .argv = as_exec(kind->argv), .envp = as_exec(kind->envp), .stdio = io->child};
+        .argv = as_exec(argv), .envp = as_exec(kind->envp), .stdio = io->child};
     int r = streams_open(io, err);
 
     if (r == 0) {

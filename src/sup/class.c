@@ -76,7 +76,13 @@ int class_of(const struct store *store, const struct spec *spec, struct machine_
 int class_model(const struct machine_class *class, struct spec *ret, struct err *err)
 {
     ret->root = class->root;
-    ret->language = class->warm;
+    if (class->warm != NULL) {
+        ret->language = strstr(class->warm, ".py") != NULL ? SPEC_PYTHON : SPEC_JAVASCRIPT;
+        ret->program_name = strdup(class->warm);
+        if (ret->program_name == NULL) {
+            return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+        }
+    }
     ret->engine = strcmp(class->engine, "kvm") == 0 ? SPEC_ENGINE_KVM : SPEC_ENGINE_TCG;
     ret->limits.vcpus = class->vcpus;
     ret->limits.memory_bytes = engine_job_bytes(class->memory_bytes);
@@ -100,7 +106,7 @@ bool class_fits(const struct store *store, const struct spec *model, const struc
     const char *why = NULL;
     struct err ignored = ERR_INIT;
 
-    return model->language == warm_for(spec, &why) && model->root == spec->root &&
+    return warm_for(model, &why) == warm_for(spec, &why) && model->root == spec->root &&
            template_mounts(model) == template_mounts(spec) &&
            engine_of(store, model, &engines[0], &ignored) == 0 &&
            engine_of(store, spec, &engines[1], &ignored) == 0 && engines[0] == engines[1] &&

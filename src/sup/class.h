@@ -18,9 +18,9 @@ struct machine_class {
     struct digest kernel, initramfs;
     const char *engine; /* its name */
     uint64_t vcpus;
-    uint64_t memory_bytes;   /* of the machine */
-    bool root;               /* the job is root: its scratch disk is never mounted ahead */
-    enum spec_language warm; /* whose interpreter waits in it; SPEC_COMMAND: none */
+    uint64_t memory_bytes; /* of the machine */
+    bool root;             /* the job is root: its scratch disk is never mounted ahead */
+    const char *warm;      /* a constant, as of warm_for(); NULL: no interpreter waits in it */
     /* Compared only for whether they are the defaults: the job's scratch filesystem, probably. */
     uint64_t disk_bytes, inodes;
 };

@@ -176,13 +176,9 @@ static void memory_args(struct args *a, const struct machine_config *c)
 
 static void kernel_args(struct args *a, const struct accel *accel, const struct machine_config *c)
 {
-    static const char *const warm[] = {
-        [SPEC_COMMAND] = "",
-        [SPEC_PYTHON] = " airlock.warm=python",
-        [SPEC_JAVASCRIPT] = " airlock.warm=javascript",
-    };
     char tsc[48] = "";
     char scratch[48] = "";
+    const char *warm = c->warm != NULL ? c->warm : "";
 
     if (accel->tell_tsc) {
         (void)snprintf(tsc, sizeof(tsc), " tsc_early_khz=%llu", (unsigned long long)c->tsc_khz);
@@ -192,8 +188,8 @@ static void kernel_args(struct args *a, const struct accel *accel, const struct 
                        (unsigned long long)c->mounted_inodes);
     }
     /* Before "quiet", which would count for it too. */
-    argf(a, "-append", "%s" KERNEL_ARGS "%s%s%s%s", c->is_probe ? "earlyprintk=ttyS0 " : "",
-         accel->kernel_args, tsc, warm[c->warm], scratch);
+    argf(a, "-append", "%s" KERNEL_ARGS "%s%s%s%s%s", c->is_probe ? "earlyprintk=ttyS0 " : "",
+         accel->kernel_args, tsc, c->warm != NULL ? " airlock.warm=" : "", warm, scratch);
 }
 
 static void build_args(struct args *a, const char *path, const struct accel *accel,

@@ -24,8 +24,9 @@ struct machine_config {
     uint64_t tsc_khz;      /* the host's, for the guest's kernel */
     /* Of the scratch filesystem that is mounted when the machine is saved; 0: it is the job's. */
     uint64_t mounted_bytes, mounted_inodes;
-    enum spec_language warm; /* whose interpreter waits in the guest; SPEC_COMMAND: none */
-    uint64_t scratch_bytes;  /* most the monitor process may write to any file */
+    /* Program file of the interpreter that waits in the guest (sup/warm.h); NULL: none. */
+    const char *warm;
+    uint64_t scratch_bytes; /* most the monitor process may write to any file */
     /* Borrowed descriptors. Disks may be -1: such a machine only proves that a guest boots. */
     int kernel_fd, initramfs_fd, root_fd, input_fd, scratch_fd;
     /*

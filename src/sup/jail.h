@@ -72,7 +72,7 @@ struct jail_spec {
      * jail_spawn() returns after all of them; later ones fail (ENOSYS).
      */
     struct seccomp_open opens[SECCOMP_OPENS_MAX];
-    size_t n_opens; /* usually 0 */
+    size_t n_opens;        /* usually 0 */
     uint64_t *ret_exec_ns; /* when the program was let begin, host monotonic; NULL = nobody asks */
     /* Must allow sendmsg and exit_group, and have SECCOMP_DO_ASK for execve; see jail-filter.h. */
     const struct seccomp_filter *filter;

@@ -268,7 +268,7 @@ bool run_warm_fits(const struct run *run, const struct spec *spec)
 static void note_interpreter(struct run *run)
 {
     struct result *res = &run->result;
-    bool may_wait = warm_for(run->spec, &res->interpreter_why) != SPEC_COMMAND;
+    bool may_wait = warm_for(run->spec, &res->interpreter_why) != NULL;
 
     if (run->spec->language == SPEC_COMMAND) {
         return;

@@ -89,14 +89,12 @@ static void rehearse(struct run *run)
     const struct spec model = run->spec_copy; /* shallow */
     struct stage stage = STAGE_INIT;
     auto_fd int sink = -1;
-    char name[] = "main.py";
     struct err err = ERR_INIT;
 
     if (!run->template.warm || model.language != SPEC_PYTHON ||
         strcmp(run->engine->isolation, "emulated") != 0) {
         return;
     }
-    run->spec_copy.program_name = name;
     run->spec_copy.limits.wall_ns = run->spec_copy.limits.cpu_ns = REHEARSAL_NS;
     if (buf_put(&stage.program_data, program, sizeof(program) - 1) < 0 ||
         fd_open_tmp(run->store->tmpfd, &sink, &err) < 0 ||

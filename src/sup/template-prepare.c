@@ -59,7 +59,7 @@ int template_take_for(const struct spec *spec, struct template_request *q, struc
     r = template_take(q, &t, err);
     if (r == 0 && !template_fits(&t, spec)) {
         template_fini(&t);
-        q->config.warm = SPEC_COMMAND;
+        q->config.warm = NULL;
         r = template_take(q, &t, err);
     }
     if (r < 0) {
