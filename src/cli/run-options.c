@@ -220,12 +220,15 @@ static int take_exit_code(void *config, const struct opt *opt, char *value, stru
     return r;
 }
 
-static int take_unsupported(void *config, const struct opt *opt, char *value, struct err *err)
+static int take_cold_interpreter(void *config, const struct opt *opt, char *value, struct err *err)
 {
-    (void)config;
+    struct run_options *o = config;
+
     (void)value;
-    return err_usage(err, "option '--%s' is not supported yet by airlock %s", opt->name,
-                     AIRLOCK_VERSION);
+    (void)err;
+    describes_job(o, opt);
+    o->spec.cold_interpreter = true;
+    return 0;
 }
 
 static const struct opt job_opts[] = {
@@ -279,6 +282,10 @@ static const struct opt job_opts[] = {
      .take = take_root,
      .help = "run the program as root of its own machine, to test what encloses the machine:\n"
              "it may take the guest apart; --memory, --pids and --inodes then hold less exactly"},
+    {.name = "cold-interpreter",
+     .take = take_cold_interpreter,
+     .help = "start Python or Node.js anew instead of taking one that waits in the saved machine;\n"
+             "docs/warm.md says what differs"},
 };
 
 static const struct opt own_opts[] = {
@@ -292,7 +299,6 @@ static const struct opt own_opts[] = {
              "ended by itself (128+N for signal N) (default: verdict)"},
     OPT_VALUE("state", "DIR", struct run_options, state,
               "where images and the guest kernel are kept"),
-    {.name = "cold-interpreter", .take = take_unsupported, .help = "not supported yet"},
 };
 
 static const char *unit_arg(enum spec_unit unit)

@@ -57,28 +57,69 @@ void agent_fail(struct agent *a, const char *phase, const struct err *err)
     a->state = AGENT_FAILED;
 }
 
+static int open_streams(struct agent *a, struct err *err)
+{
+    int r = 0;
+
+    if (!a->job.warm) {
+        r = streams_open(&a->io, err);
+        if (r == 0) {
+            r = streams_give(&a->io, PROGRAM_UID, PROGRAM_GID, err);
+        }
+    }
+    return r < 0 ? r : streams_fit(&a->io, &a->job, err);
+}
+
+static int start_child(struct agent *a, struct err *err)
+{
+    const struct child_spec spec = {.argv = a->job.argv,
+                                    .envp = a->job.envp,
+                                    .stdio = a->io.child,
+                                    .root = a->job.root,
+                                    .go_fd = -1};
+    int r = 0;
+
+    if (a->job.warm) {
+        a->main_pid = a->warm.pid;
+        return warm_go(&a->warm, &a->job, err);
+    }
+    r = child_start(&spec, &a->child, err);
+    if (r == 0) {
+        streams_close_child(&a->io);
+    }
+    return r;
+}
+
+static int decode_job(struct agent *a, const struct frame *frame, struct err *err)
+{
+    int r = msg_job_decode(frame->data, frame->len, &a->job, err);
+
+    if (r == 0 && a->job.warm) {
+        r = warm_unveil(&a->warm, err);
+    } else if (r == 0 && a->warm.go_fd >= 0) {
+        r = err_guest(err, "job: an interpreter waits, and it is for none");
+    }
+    return r;
+}
+
 static void start(struct agent *a, const struct frame *frame)
 {
     struct err err = ERR_INIT;
     const char *phase = "job";
 
-    if (msg_job_decode(frame->data, frame->len, &a->job, &err) < 0 ||
-        job_apply(&a->boot, &a->job, &phase, &err) < 0) {
+    if (decode_job(a, frame, &err) < 0 || job_apply(&a->boot, &a->job, &phase, &err) < 0) {
         agent_fail(a, phase, &err);
         return;
     }
-    if (streams_open(&a->io, &a->job, &err) < 0 ||
-        streams_give(&a->io, PROGRAM_UID, PROGRAM_GID, &err) < 0) {
+    if (open_streams(a, &err) < 0) {
         agent_fail(a, "pipe", &err);
         return;
     }
     if (oom_log_open(&a->oom, &err) < 0 ||
-        pressure_open(&a->pressure, a->job.memory_bytes, &err) < 0 ||
-        child_start(&a->job, a->io.child, &a->child, &err) < 0) {
+        pressure_open(&a->pressure, a->job.memory_bytes, &err) < 0 || start_child(a, &err) < 0) {
         agent_fail(a, "start", &err);
         return;
     }
-    streams_close_child(&a->io);
     a->state = AGENT_STARTING;
 }
 
@@ -169,10 +210,6 @@ static void on_started(struct agent *a)
 {
     struct err err = ERR_INIT;
 
-    fd_close_p(&a->child.exec_fd);
-    if (a->state != AGENT_STARTING) {
-        return;
-    }
     a->state = AGENT_RUNNING;
     if (channel_send(&a->ch, FRAME_STARTED, NULL, 0, &err) < 0 ||
         streams_start_input(&a->io, &a->ch, &err) < 0) {
@@ -218,10 +255,18 @@ static void read_reports(struct agent *a)
 }
 
 /* Reports come before the end of the exec pipe, and that before the end of the program. */
-static void on_child(struct agent *a, bool exec_ended)
+static void on_child(struct agent *a, bool exec_event)
 {
+    struct err err = ERR_INIT;
+    int started = 0;
+
     read_reports(a);
-    if (a->state == AGENT_STARTING && exec_ended) {
+    if (a->state == AGENT_STARTING && exec_event) {
+        started = child_exec_event(&a->child, &err);
+    }
+    if (started < 0) {
+        agent_fail(a, "start", &err);
+    } else if (started == 1) {
         on_started(a);
     }
     if (a->state == AGENT_RUNNING && a->main_ended) {
@@ -278,6 +323,7 @@ static int send_exit(struct agent *a, struct err *err)
     if (r < 0) {
         return r;
     }
+    m.cpu_usec -= m.cpu_usec < a->warm.cpu_usec ? m.cpu_usec : a->warm.cpu_usec;
     r = job_scratch_used(&m.scratch_bytes, err);
     if (r < 0) {
         return r;
@@ -385,7 +431,7 @@ static void fill_polls(const struct agent *a, struct pollfd p[P_COUNT])
     p[P_ERR] = (struct pollfd){.fd = room ? a->io.err.fd : -1, .events = POLLIN};
     p[P_IN] = (struct pollfd){.fd = a->io.in.fd, .events = a->io.in.buf.len > 0 ? POLLOUT : 0};
     p[P_REPORT] = (struct pollfd){.fd = is_live(a) ? a->child.report_fd : -1, .events = POLLIN};
-    p[P_EXEC] = (struct pollfd){.fd = a->child.exec_fd, .events = POLLIN};
+    p[P_EXEC] = (struct pollfd){.fd = is_live(a) ? a->child.exec_fd : -1, .events = POLLIN};
     p[P_PRESSURE] = (struct pollfd){.fd = is_live(a) ? a->pressure.fd : -1, .events = POLLPRI};
     p[P_REAPER] = (struct pollfd){.fd = a->child.pidfd, .events = POLLIN};
 }

@@ -17,6 +17,7 @@
 #include "guest/oom.h"
 #include "guest/pressure.h"
 #include "guest/streams.h"
+#include "guest/warm.h"
 #include "proto/msg.h"
 
 enum agent_state {
@@ -36,6 +37,7 @@ struct agent {
     struct msg_job job;
     struct streams io;
     struct child child;
+    struct warm warm;
     struct oom_log oom;
     struct pressure pressure;
     pid_t main_pid; /* of the program, in the agent's namespace; 0 before it is known */

@@ -305,6 +305,19 @@ static int program_dev(struct err *err)
     return boot_dev_links(dir, err);
 }
 
+/* Made ahead: a job then only writes it, which is much less code to run for the first time. */
+static int open_machine_id(int *ret, struct err *err)
+{
+    if (mkdir(PATH_ROOT "/etc", 0755) < 0 && errno != EEXIST) {
+        return err_sys(err, "mkdir '/etc'");
+    }
+    if (unlink(PATH_ROOT "/etc/machine-id") < 0 && errno != ENOENT) {
+        return err_sys(err, "remove the image's '/etc/machine-id'");
+    }
+    return fd_open_nolink(AT_FDCWD, PATH_ROOT "/etc/machine-id", O_WRONLY | O_CREAT | O_EXCL, 0444,
+                          ret, err);
+}
+
 int boot_root(struct boot *ret, struct err *err)
 {
     char root_dev[BOOT_DEV_MAX] = "";
@@ -345,5 +358,15 @@ int boot_root(struct boot *ret, struct err *err)
     r = do_mount("root", PATH_ROOT, "overlay", MS_NOSUID | MS_NODEV,
                  "lowerdir=" PATH_LOWER ",upperdir=" PATH_RW "/upper,workdir=" PATH_RW "/work",
                  err);
-    return r < 0 ? r : program_dev(err);
+    if (r == 0) {
+        r = open_machine_id(&ret->machine_id_fd, err);
+    }
+    if (r == 0) {
+        r = program_dev(err);
+    }
+    /* What is mounted there for a job reaches an interpreter that has a namespace already. */
+    if (r == 0 && mount(NULL, PATH_ROOT, NULL, MS_SHARED | MS_REC, NULL) < 0) {
+        return err_sys(err, "share the mounts of the image");
+    }
+    return r;
 }

@@ -9,6 +9,7 @@
 struct boot {
     char input_dev[BOOT_DEV_MAX]; /* "/dev/vdb", found by serial, not opened */
     char scratch_dev[BOOT_DEV_MAX];
+    int machine_id_fd; /* the program's /etc/machine-id, empty until there is a job */
 };
 
 /*

@@ -89,6 +89,18 @@ static uint32_t narrow(uint64_t v)
     return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
 
+int cgroup_cpu_usec(uint64_t *ret, struct err *err)
+{
+    char text[4096];
+    int r = file_read(AT_FDCWD, PATH_JOB_CGROUP "/cpu.stat", text, sizeof(text), err);
+
+    if (r < 0) {
+        return r;
+    }
+    *ret = file_key_u64(text, "usage_usec");
+    return 0;
+}
+
 int cgroup_count(struct msg_exit *ret, struct err *err)
 {
     char text[4096];
@@ -103,11 +115,10 @@ int cgroup_count(struct msg_exit *ret, struct err *err)
         return r;
     }
     ret->oom_kills = narrow(file_key_u64(text, "oom_kill"));
-    r = file_read(AT_FDCWD, PATH_JOB_CGROUP "/cpu.stat", text, sizeof(text), err);
+    r = cgroup_cpu_usec(&ret->cpu_usec, err);
     if (r < 0) {
         return r;
     }
-    ret->cpu_usec = file_key_u64(text, "usage_usec");
     r = file_read(AT_FDCWD, PATH_JOB_CGROUP "/pids.events", text, sizeof(text), err);
     if (r < 0) {
         return r;

@@ -26,5 +26,8 @@ must_use int cgroup_kill(struct err *err) nonnull_all;
 /* *ret is false when nothing lives in it any more. */
 must_use int cgroup_populated(bool *ret, struct err *err) nonnull_all;
 
+/* CPU time of everything that is or was in it. */
+must_use int cgroup_cpu_usec(uint64_t *ret, struct err *err) nonnull_all;
+
 /* Fills the memory, cpu, pids and oom counts of ret. */
 must_use int cgroup_count(struct msg_exit *ret, struct err *err) nonnull_all;

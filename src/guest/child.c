@@ -38,6 +38,7 @@
 #include "guest/exec.h"
 #include "guest/file.h"
 #include "guest/paths.h"
+#include "guest/warm.h"
 #include "sys/fd.h"
 
 #define SECUREBITS                                                          \
@@ -122,15 +123,35 @@ static int drop_privileges(struct err *err)
     return 0;
 }
 
+/* The two descriptors that an interpreter which waits keeps over its exec. */
+static int keep_pipes(const struct child_spec *spec, int exec_fd, struct err *err)
+{
+    if (spec->go_fd >= 0 && (dup2(spec->go_fd, WARM_GO_FD) < 0 || dup2(exec_fd, WARM_ACK_FD) < 0)) {
+        return err_sys(err, "keep the pipes of an interpreter that waits");
+    }
+    return 0;
+}
+
+/* Until what it shall find is in place. */
+static int wait_for_go(const struct child_spec *spec, struct err *err)
+{
+    char byte = '\0';
+
+    if (spec->go_fd >= 0 && read(WARM_GO_FD, &byte, 1) != 1) {
+        return err_sys(err, "wait for the word to start an interpreter");
+    }
+    return 0;
+}
+
 static void __attribute__((noreturn))
-program_main(const struct msg_job *job, const int stdio[3], int report_fd)
+program_main(const struct child_spec *spec, int exec_fd, int report_fd)
 {
     const struct report here = {.kind = REPORT_MAIN};
     struct err err = ERR_INIT;
 
     /* stdio fds are all above 2: the agent holds /dev/null there. */
     for (int i = 0; i < 3; i++) {
-        if (dup2(stdio[i], i) < 0) {
+        if (dup2(spec->stdio[i], i) < 0) {
             (void)err_sys(&err, "dup2 to %d", i);
             fail(report_fd, "start", &err);
         }
@@ -140,7 +161,8 @@ program_main(const struct msg_job *job, const int stdio[3], int report_fd)
         fail(report_fd, "start", &err);
     }
     (void)umask(022);
-    if (set_limits(&err) < 0 || (!job->root && drop_privileges(&err) < 0)) {
+    if (keep_pipes(spec, exec_fd, &err) < 0 || set_limits(&err) < 0 ||
+        (!spec->root && drop_privileges(&err) < 0)) {
         fail(report_fd, "start", &err);
     }
     if (chdir("/work") < 0) {
@@ -149,7 +171,10 @@ program_main(const struct msg_job *job, const int stdio[3], int report_fd)
     }
     reset_signals();
     report(report_fd, &here);
-    exec_search(job->argv, job->envp, &err);
+    if (wait_for_go(spec, &err) < 0) {
+        fail(report_fd, "start", &err);
+    }
+    exec_search(spec->argv, spec->envp, &err);
     fail(report_fd, "exec", &err);
 }
 
@@ -208,8 +233,12 @@ static int mount_all(struct err *err)
     return 0;
 }
 
+/* What the agent mounts below the image later is mounted here as well, and never the other way. */
 static int enter_root(bool as_root, struct err *err)
 {
+    if (mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) < 0) {
+        return err_sys(err, "take mounts from the agent only");
+    }
     if (chdir(PATH_ROOT) < 0 || syscall(SYS_pivot_root, ".", ".") < 0) {
         return err_sys(err, "make the image the root");
     }
@@ -254,7 +283,7 @@ static void __attribute__((noreturn)) reap_forever(pid_t program, int report_fd)
 }
 
 static void __attribute__((noreturn))
-reaper_main(const struct msg_job *job, const int stdio[3], int report_fd)
+reaper_main(const struct child_spec *spec, int exec_fd, int report_fd)
 {
     int cgroup = open(PATH_JOB_CGROUP, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -265,10 +294,10 @@ reaper_main(const struct msg_job *job, const int stdio[3], int report_fd)
         (void)err_sys(&err, "open the job's cgroup");
         fail(report_fd, "start", &err);
     }
-    if (enter_root(job->root, &err) < 0) {
+    if (enter_root(spec->root, &err) < 0) {
         fail(report_fd, "mount", &err);
     }
-    if (job->root && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
+    if (spec->root && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
         (void)err_sys(&err, "become a subreaper");
         fail(report_fd, "start", &err);
     }
@@ -277,7 +306,7 @@ reaper_main(const struct msg_job *job, const int stdio[3], int report_fd)
     }
     program = clone_into(cgroup);
     if (program == 0) {
-        program_main(job, stdio, report_fd);
+        program_main(spec, exec_fd, report_fd);
     }
     if (program < 0) {
         (void)err_sys(&err, "clone the program's process");
@@ -296,12 +325,12 @@ reaper_main(const struct msg_job *job, const int stdio[3], int report_fd)
 
 /* ---- the agent's side ---- */
 
-int child_start(const struct msg_job *job, const int stdio[3], struct child *ret, struct err *err)
+int child_start(const struct child_spec *spec, struct child *ret, struct err *err)
 {
     int pidfd = -1;
     struct clone_args args = {
         .flags = CLONE_NEWNS | CLONE_PIDFD |
-                 (job->root ? 0 : CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET),
+                 (spec->root ? 0 : CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET),
         .pidfd = (uint64_t)(uintptr_t)&pidfd,
         .exit_signal = SIGCHLD,
     };
@@ -320,9 +349,10 @@ int child_start(const struct msg_job *job, const int stdio[3], struct child *ret
         return err_sys(err, "set up the report socket");
     }
     ret->exec_fd = pipe_fds[0];
+    ret->waits = spec->go_fd >= 0;
     pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
     if (pid == 0) {
-        reaper_main(job, stdio, sockets[1]);
+        reaper_main(spec, pipe_fds[1], sockets[1]);
     }
     (void)close(sockets[1]);
     (void)close(pipe_fds[1]);
@@ -332,6 +362,21 @@ int child_start(const struct msg_job *job, const int stdio[3], struct child *ret
     ret->reaper = pid;
     ret->pidfd = pidfd;
     return 0;
+}
+
+int child_exec_event(struct child *child, struct err *err)
+{
+    char answer = '\0';
+    ssize_t n = read(child->exec_fd, &answer, 1);
+
+    if (n < 0 && errno == EINTR) {
+        return 0;
+    }
+    if (n < 0 || (child->waits ? n != 1 || answer != 'g' : n != 0)) {
+        return err_sys_num(err, n < 0 ? errno : EPROTO, "the start of the program");
+    }
+    fd_close_p(&child->exec_fd);
+    return 1;
 }
 
 int child_report(const struct child *child, struct report *ret, struct err *err)

@@ -39,7 +39,21 @@ struct child {
     pid_t reaper;
     int pidfd;     /* of the reaper */
     int report_fd; /* non-blocking */
-    int exec_fd;   /* end of file once the program runs */
+    int exec_fd;   /* end of file once the program runs; of a waiting interpreter: its answers */
+    bool waits;    /* ... which it is */
+};
+
+/* Borrowed, but for what the processes get of it. */
+struct child_spec {
+    char *const *argv;
+    char *const *envp;
+    const int *stdio; /* the program's 0-2 */
+    bool root;
+    /*
+     * -1, or the pipe of an interpreter that waits (warm.h): executed after one byte from it, and
+     * has it as WARM_GO_FD and the exec pipe as WARM_ACK_FD.
+     */
+    int go_fd;
 };
 
 #define CHILD_INIT                                  \
@@ -47,9 +61,12 @@ struct child {
         .pidfd = -1, .report_fd = -1, .exec_fd = -1 \
     }
 
-/* Starts the reaper, which starts the program. stdio: the program's 0-2, borrowed. */
-must_use int child_start(const struct msg_job *job, const int stdio[3], struct child *ret,
+/* Starts the reaper, which starts the program. */
+must_use int child_start(const struct child_spec *spec, struct child *ret,
                          struct err *err) nonnull_all;
+
+/* exec_fd can be read: 1 if the program runs from here on, 0 if not yet. Closes it then. */
+must_use int child_exec_event(struct child *child, struct err *err) nonnull_all;
 
 /* 1 and *ret, 0 if nothing is there now or ever will be. */
 must_use int child_report(const struct child *child, struct report *ret,

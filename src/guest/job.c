@@ -56,26 +56,13 @@ static int apply_clock(const struct boot *boot, struct msg_job *job, struct err 
 
 static int apply_identity(const struct boot *boot, struct msg_job *job, struct err *err)
 {
-    auto_fd int fd = -1;
     char text[sizeof(job->machine_id) * 2 + 2];
 
-    (void)boot;
     for (size_t i = 0; i < sizeof(job->machine_id); i++) {
         (void)snprintf(text + 2 * i, 3, "%02x", job->machine_id[i]);
     }
     text[sizeof(text) - 2] = '\n';
-    if (mkdir(PATH_ROOT "/etc", 0755) < 0 && errno != EEXIST) {
-        return err_sys(err, "mkdir '/etc'");
-    }
-    if (unlink(PATH_ROOT "/etc/machine-id") < 0 && errno != ENOENT) {
-        return err_sys(err, "remove the image's '/etc/machine-id'");
-    }
-    fd = open(PATH_ROOT "/etc/machine-id", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-              0444);
-    if (fd < 0) {
-        return err_sys(err, "create '/etc/machine-id'");
-    }
-    return fd_write_full(fd, text, sizeof(text) - 1, err);
+    return fd_write_full(boot->machine_id_fd, text, sizeof(text) - 1, err);
 }
 
 static int apply_limits(const struct boot *boot, struct msg_job *job, struct err *err)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/reboot.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "guest/agent.h"
+#include "guest/cgroup.h"
 #include "sys/clock.h"
 
 static void __attribute__((noreturn)) power_off(void)
@@ -40,22 +42,28 @@ static void wait_for_host(int port)
     }
 }
 
-static int send_ready(struct channel *ch, struct err *err)
+static int send_ready(struct agent *a, const char *cold_why, struct err *err)
 {
     struct sysinfo info = {0};
-    struct buf buf = BUF_INIT(64);
-    struct msg_ready m = {.version = PROTO_VERSION, .boot_ns = clock_ns(CLOCK_BOOTTIME)};
+    struct buf buf = BUF_INIT(512);
     int r = 0;
+    struct msg_ready m = {
+        .version = PROTO_VERSION, .boot_ns = clock_ns(CLOCK_BOOTTIME), .warm = a->warm.go_fd >= 0};
 
     if (sysinfo(&info) < 0) {
         return err_sys(err, "sysinfo");
     }
     m.memory_total_bytes = (uint64_t)info.totalram * info.mem_unit;
+    (void)snprintf(m.cold_why, sizeof(m.cold_why), "%.*s", (int)sizeof(m.cold_why) - 1, cold_why);
+    r = m.warm ? cgroup_unevictable(&m.warm_bytes, err) : 0;
+    if (r < 0) {
+        return r;
+    }
     r = msg_ready_encode(&m, &buf);
     if (r < 0) {
         r = err_sys_num(err, -r, "encode ready");
     } else {
-        r = channel_send(ch, FRAME_READY, buf.data, buf.len, err);
+        r = channel_send(&a->ch, FRAME_READY, buf.data, buf.len, err);
     }
     buf_fini(&buf);
     return r;
@@ -63,9 +71,13 @@ static int send_ready(struct channel *ch, struct err *err)
 
 int main(void)
 {
-    static struct agent agent = {
-        .io = STREAMS_INIT, .child = CHILD_INIT, .oom = OOM_LOG_INIT, .pressure = PRESSURE_INIT};
+    static struct agent agent = {.io = STREAMS_INIT,
+                                 .child = CHILD_INIT,
+                                 .oom = OOM_LOG_INIT,
+                                 .pressure = PRESSURE_INIT,
+                                 .warm = WARM_INIT};
     struct err err = ERR_INIT;
+    struct err cold = ERR_INIT;
     int port = -1;
 
     (void)umask(0);
@@ -75,8 +87,13 @@ int main(void)
         power_off();
     }
     channel_init(&agent.ch, port);
-    if (boot_root(&agent.boot, &err) < 0 || send_ready(&agent.ch, &err) < 0) {
+    if (boot_root(&agent.boot, &err) < 0) {
         agent_fail(&agent, "boot", &err);
+    } else {
+        (void)!warm_boot(&agent.warm, &agent.io, &agent.child, &cold);
+        if (send_ready(&agent, cold.msg, &err) < 0) {
+            agent_fail(&agent, "boot", &err);
+        }
     }
     wait_for_host(port);
     agent_run(&agent);

@@ -5,6 +5,7 @@
  *   /lower /rw                the root image (squashfs) and the small tmpfs over it
  *   /root                     overlay of the two: what the program sees as /
  *   /input /scratch           the job's devices, mounted after JOB
+ *   /warm                     the hook of a waiting interpreter (warm.h)
  */
 #pragma once
 
@@ -15,6 +16,7 @@
 #define PATH_SCRATCH    "/scratch"
 #define PATH_CGROUP     "/cgroup"
 #define PATH_JOB_CGROUP "/cgroup/job"
+#define PATH_WARM       "/warm"
 
 #define PROGRAM_UID 1000
 #define PROGRAM_GID 1000

@@ -47,31 +47,30 @@ static int size_pipe(int fd, uint64_t cap, struct err *err)
     return 0;
 }
 
-static int open_stream(struct stream *stream, enum frame_type type, uint64_t cap, int *ret_child,
-                       struct err *err)
+static int open_stream(struct stream *stream, enum frame_type type, int *ret_child, struct err *err)
 {
     int fds[2] = {-1, -1};
 
     if (pipe2(fds, O_CLOEXEC) < 0) {
         return err_sys(err, "pipe");
     }
-    *stream = (struct stream){.fd = fds[0], .type = type, .cap = cap};
+    *stream = (struct stream){.fd = fds[0], .type = type};
     *ret_child = fds[1];
     if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0) {
         return err_sys(err, "make a pipe non-blocking");
     }
-    return size_pipe(fds[1], cap, err);
+    return 0;
 }
 
-int streams_open(struct streams *io, const struct msg_job *job, struct err *err)
+int streams_open(struct streams *io, struct err *err)
 {
     int fds[2] = {-1, -1};
-    int r = open_stream(&io->out, FRAME_STDOUT, job->stdout_bytes, &io->child[1], err);
+    int r = open_stream(&io->out, FRAME_STDOUT, &io->child[1], err);
 
     if (r < 0) {
         return err_wrap(err, "stdout");
     }
-    r = open_stream(&io->err, FRAME_STDERR, job->stderr_bytes, &io->child[2], err);
+    r = open_stream(&io->err, FRAME_STDERR, &io->child[2], err);
     if (r < 0) {
         return err_wrap(err, "stderr");
     }
@@ -79,13 +78,32 @@ int streams_open(struct streams *io, const struct msg_job *job, struct err *err)
         return err_sys(err, "stdin: pipe");
     }
     io->child[0] = fds[0];
-    if (!job->has_stdin) {
-        fd_close_p(&fds[1]);
-        return 0;
-    }
     io->in.fd = fds[1];
     if (fcntl(fds[1], F_SETFL, O_NONBLOCK) < 0 || fcntl(fds[1], F_SETPIPE_SZ, STDIN_PIPE) < 0) {
         return err_sys(err, "stdin: set up the pipe");
+    }
+    return 0;
+}
+
+static int fit_stream(struct stream *stream, uint64_t cap, struct err *err)
+{
+    stream->cap = cap;
+    return size_pipe(stream->fd, cap, err);
+}
+
+int streams_fit(struct streams *io, const struct msg_job *job, struct err *err)
+{
+    int r = fit_stream(&io->out, job->stdout_bytes, err);
+
+    if (r < 0) {
+        return err_wrap(err, "stdout");
+    }
+    r = fit_stream(&io->err, job->stderr_bytes, err);
+    if (r < 0) {
+        return err_wrap(err, "stderr");
+    }
+    if (!job->has_stdin) {
+        input_close(&io->in);
     }
     return 0;
 }

@@ -51,9 +51,15 @@ struct streams {
 
 void streams_fini(struct streams *io) nonnull_all;
 
-/* Makes the pipes for a job. ERR_HOST if a pipe of the size its cap needs can't be had. */
-must_use int streams_open(struct streams *io, const struct msg_job *job,
-                          struct err *err) nonnull_all;
+/* Makes the pipes. */
+must_use int streams_open(struct streams *io, struct err *err) nonnull_all;
+
+/*
+ * Gives the pipes what a job needs: sizes by its caps, no writer of stdin if it has none. ERR_HOST
+ * if a pipe of the size its cap needs can't be had.
+ */
+must_use int streams_fit(struct streams *io, const struct msg_job *job,
+                         struct err *err) nonnull_all;
 
 /*
  * Makes the pipes the program's own: a pipe is its maker's, mode 0600, and opening /dev/stdin or

@@ -132,6 +132,7 @@ int record_spec_digest(const struct result *r, const struct record *rec, struct 
         return err_set(err, ERR_HOST, ENOMEM, "out of memory for the digest of the job");
     }
     set(b, o, "args", strings(b, spec->args, spec->n_args, ""));
+    set(b, o, "cold_interpreter", json_boolean(spec->cold_interpreter));
     set(b, o, "engine", json_string(engine(spec->engine)));
     set(b, o, "env", strings(b, spec->env, spec->n_env, "="));
     set(b, o, "image", digest_text(&r->root));

@@ -280,6 +280,9 @@ static json_t *machine(struct builder *b, const struct result *r)
     set(b, o, "initramfs_digest", digest_text(&r->initramfs));
     set(b, o, "template", text_or_null(r->template.hex));
     set(b, o, "template_built", json_boolean(r->template_built));
+    set(b, o, "interpreter", text_or_null(r->interpreter));
+    set(b, o, "interpreter_why", text_or_null(r->interpreter_why));
+    set(b, o, "pooled", json_boolean(r->pooled));
     return o;
 }
 

@@ -49,8 +49,11 @@ struct result {
     const char *image;
     const char *kernel_version;
     struct digest kernel, initramfs, root; /* "" when unknown */
-    struct digest template; /* of the saved state the machine started from; "" if none */
-    bool template_built;    /* for this job */
+    struct digest template;  /* of the saved state the machine started from; "" if none */
+    bool template_built;     /* for this job */
+    bool pooled;             /* the machine was restored before the job was submitted */
+    const char *interpreter; /* "warm": it waited for the job; "fresh"; NULL: not ours, or none */
+    const char *interpreter_why; /* fresh: why; NULL */
     const struct spec *spec;
     uint64_t machine_memory_bytes;
     const struct cgroup_report *cgroup;              /* what the host's kernel limits, or NULL */

@@ -34,11 +34,24 @@ void scratch_fini(struct scratch *scratch)
 {
     proc_fini(&scratch->proc);
     fd_close_p(&scratch->log_fd);
-    fd_close_p(&scratch->fd);
 }
 
-int scratch_start(const struct spec_limits *limits, int tmp_dirfd, struct scratch *ret,
-                  struct err *err)
+int scratch_open(int tmp_dirfd, int *ret_fd, struct err *err)
+{
+    auto_fd int fd = -1;
+    int r = fd_open_tmp(tmp_dirfd, &fd, err);
+
+    if (r < 0) {
+        return r;
+    }
+    if (ftruncate(fd, (off_t)STAGE_SCRATCH_DEVICE_BYTES) < 0) {
+        return err_sys(err, "create the scratch disk");
+    }
+    *ret_fd = STEAL_FD(&fd);
+    return 0;
+}
+
+int scratch_start(const struct spec_limits *limits, int fd, struct scratch *ret, struct err *err)
 {
     /* Only these settings count, not what the host's administrator prefers. */
     static const char *const env[] = {"MKE2FS_CONFIG=/dev/null", "E2FSPROGS_FAKE_TIME=1",
@@ -52,18 +65,11 @@ int scratch_start(const struct spec_limits *limits, int tmp_dirfd, struct scratc
     if (r < 0) {
         return r;
     }
-    r = fd_open_tmp(tmp_dirfd, &scratch.fd, err);
-    if (r < 0) {
-        return r;
-    }
-    if (ftruncate(scratch.fd, (off_t)STAGE_SCRATCH_DEVICE_BYTES) < 0) {
-        return err_sys(err, "create the scratch disk");
-    }
     /*
      * Its blocks are taken now, where the filesystem can: a host disk that fills later would stop
      * a running machine (QEMU pauses it) and be taken for the program's own slowness.
      */
-    if (fallocate(scratch.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)limits->disk_bytes) < 0 &&
+    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)limits->disk_bytes) < 0 &&
         errno != EOPNOTSUPP) {
         if (errno == ENOSPC || errno == EDQUOT) {
             return err_set(err, ERR_LIMIT, ENOSPC, "no space left for the scratch disk");
@@ -84,8 +90,7 @@ int scratch_start(const struct spec_limits *limits, int tmp_dirfd, struct scratc
                                     "256",    "-m", "0",     "-O", features, "-E",
                                     extended, "-U", FS_UUID, "-N", inodes,   "/proc/self/fd/3",
                                     blocks,   NULL};
-        const struct proc_fd fds[] = {
-            {scratch.log_fd, 1}, {scratch.log_fd, 2}, {scratch.fd, MKE2FS_FD}};
+        const struct proc_fd fds[] = {{scratch.log_fd, 1}, {scratch.log_fd, 2}, {fd, MKE2FS_FD}};
 
         r = proc_spawn(&(struct proc_spec){.argv = argv,
                                            .envp = env,

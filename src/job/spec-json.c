@@ -433,13 +433,18 @@ static int take_isolation(struct spec *spec, json_t *json, struct err *err)
     return 0;
 }
 
-static int take_root(struct spec *spec, json_t *json, struct err *err)
+static int get_bool(json_t *json, const char *key, bool *ret, struct err *err)
 {
     if (!json_is_boolean(json)) {
-        return err_usage(err, "root: true or false is needed, but this is %s", type_name(json));
+        return err_usage(err, "%s: true or false is needed, but this is %s", key, type_name(json));
     }
-    spec->root = json_is_true(json);
+    *ret = json_is_true(json);
     return 0;
+}
+
+static int take_root(struct spec *spec, json_t *json, struct err *err)
+{
+    return get_bool(json, "root", &spec->root, err);
 }
 
 static int take_archive_base64(struct spec *spec, json_t *json, struct err *err)
@@ -455,9 +460,9 @@ static int take_contract(struct spec *spec, json_t *json, struct err *err)
     return r < 0 ? r : spec_set_contract(spec, s, err);
 }
 
-static int take_unsupported(struct spec *spec, json_t *json, struct err *err)
+static int take_cold_interpreter(struct spec *spec, json_t *json, struct err *err)
 {
-    return err_usage(err, "not supported yet; leave it out");
+    return get_bool(json, "cold_interpreter", &spec->cold_interpreter, err);
 }
 
 static const struct key {
@@ -480,7 +485,7 @@ static const struct key {
     {"archive_base64", take_archive_base64},
     {"contract", take_contract},
     {"root", take_root},
-    {"cold_interpreter", take_unsupported},
+    {"cold_interpreter", take_cold_interpreter},
 };
 
 static bool is_known(const char *name)
@@ -569,9 +574,6 @@ int spec_from_json(struct spec *spec, const char *text, size_t len, struct err *
             continue;
         }
         r = keys[i].take(spec, item, err);
-        if (r < 0 && keys[i].take == take_unsupported) {
-            return err_wrap(err, "'%s'", keys[i].name);
-        }
     }
     return r;
 }

@@ -100,9 +100,10 @@ struct spec {
     int stdin_fd;  /* -1, or a descriptor to read (owned) */
     char *out_dir; /* host directory for outputs, NULL = drop and list */
     struct spec_limits limits;
-    bool root;          /* the program is the guest's root */
-    bool cpu_given;     /* limits.cpu_ns is the caller's word, not the default */
-    bool outputs_given; /* a cap of outputs is */
+    bool root;             /* the program is the guest's root */
+    bool cold_interpreter; /* none that was started before the job */
+    bool cpu_given;        /* limits.cpu_ns is the caller's word, not the default */
+    bool outputs_given;    /* a cap of outputs is */
 };
 
 /*

@@ -33,6 +33,7 @@ static void item_fini(struct stage_item *item)
 void stage_fini(struct stage *stage)
 {
     fd_close_p(&stage->input_fd);
+    fd_close_p(&stage->write_fd);
     fd_close_p(&stage->scratch_fd);
     item_fini(&stage->program);
     for (size_t i = 0; i < stage->n_inputs; i++) {
@@ -438,10 +439,9 @@ static int add_all(struct work *work, const struct spec *spec, const struct stag
     return r;
 }
 
-static int build_input(const struct spec *spec, const struct stage_archive *archive, int tmp_dirfd,
-                       const struct stage_watch *watch, struct stage *stage, struct err *err)
+static int fill_input(const struct spec *spec, const struct stage_archive *archive,
+                      const struct stage_watch *watch, struct stage *stage, struct err *err)
 {
-    auto_fd int fd = -1;
     auto_squash struct squash squash = {.fd = -1};
     auto_free uint8_t *chunk = malloc(CHUNK_BYTES);
     struct work work = {.limits = &spec->limits, .watch = watch, .squash = &squash, .chunk = chunk};
@@ -450,24 +450,13 @@ static int build_input(const struct spec *spec, const struct stage_archive *arch
     if (chunk == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
-    r = fd_open_tmp(tmp_dirfd, &fd, err);
-    if (r < 0) {
-        return r;
-    }
-    squash_init(&squash, fd, STAGE_INPUT_DEVICE_BYTES);
+    squash_init(&squash, stage->write_fd, STAGE_INPUT_DEVICE_BYTES);
     r = add_all(&work, spec, archive, stage, err);
     if (r == 0) {
         r = squash_finish(&squash, err);
     }
-    if (r < 0) {
-        return r;
-    }
-    if (ftruncate(fd, (off_t)STAGE_INPUT_DEVICE_BYTES) < 0) {
-        return err_sys(err, "create the input disk");
-    }
     stage->input_bytes = work.total;
-    /* The monitor gets a descriptor that cannot write. */
-    return fd_reopen(fd, O_RDONLY, &stage->input_fd, err);
+    return r;
 }
 
 /* A full disk is neither the caller's nor the program's fault, and where it is full matters. */
@@ -532,23 +521,91 @@ int stage_archive_unchanged(const struct spec *spec, int fd, const struct stat *
     return check_unchanged(fd, before, stage_archive_text(spec).s, err);
 }
 
-int stage_build(const struct spec *spec, const struct stage_archive *archive, int tmp_dirfd,
-                const struct stage_watch *watch, struct stage *ret, struct err *err)
+int stage_open(int tmp_dirfd, struct stage *ret, struct err *err)
 {
     auto_stage struct stage stage = STAGE_INIT;
-    auto_scratch struct scratch scratch = SCRATCH_INIT;
-    int r = scratch_start(&spec->limits, tmp_dirfd, &scratch, err);
+    int r = fd_open_tmp(tmp_dirfd, &stage.write_fd, err);
 
-    if (r == 0) {
-        r = build_input(spec, archive, tmp_dirfd, watch, &stage, err);
+    if (r < 0) {
+        return disk_fault(r, tmp_dirfd, err);
     }
+    if (ftruncate(stage.write_fd, (off_t)STAGE_INPUT_DEVICE_BYTES) < 0) {
+        return err_sys(err, "create the input disk");
+    }
+    /* The monitor gets a descriptor that cannot write. */
+    r = fd_reopen(stage.write_fd, O_RDONLY, &stage.input_fd, err);
+    if (r == 0) {
+        r = scratch_open(tmp_dirfd, &stage.scratch_fd, err);
+    }
+    if (r < 0) {
+        return disk_fault(r, tmp_dirfd, err);
+    }
+    *ret = stage;
+    stage = (struct stage)STAGE_INIT;
+    return 0;
+}
+
+int stage_make_scratch(const struct spec_limits *limits, int tmp_dirfd, struct stage *stage,
+                       struct err *err)
+{
+    auto_scratch struct scratch scratch = SCRATCH_INIT;
+    int r = scratch_start(limits, stage->scratch_fd, &scratch, err);
+
     if (r == 0) {
         r = scratch_finish(&scratch, err);
     }
     if (r < 0) {
         return disk_fault(r, tmp_dirfd, err);
     }
-    stage.scratch_fd = STEAL_FD(&scratch.fd);
+    stage->made_bytes = limits->disk_bytes;
+    stage->made_inodes = limits->inodes;
+    return 0;
+}
+
+/* Starts mke2fs unless the filesystem is there; what is there and of another size goes first. */
+static int start_scratch(const struct spec_limits *limits, struct stage *stage, struct scratch *ret,
+                         struct err *err)
+{
+    if (stage->made_bytes == limits->disk_bytes && stage->made_inodes == limits->inodes) {
+        return 0;
+    }
+    if (stage->made_bytes != 0 &&
+        (ftruncate(stage->scratch_fd, 0) < 0 ||
+         ftruncate(stage->scratch_fd, (off_t)STAGE_SCRATCH_DEVICE_BYTES) < 0)) {
+        return err_sys(err, "empty the scratch disk");
+    }
+    stage->made_bytes = 0;
+    return scratch_start(limits, stage->scratch_fd, ret, err);
+}
+
+int stage_fill(const struct spec *spec, const struct stage_archive *archive, int tmp_dirfd,
+               const struct stage_watch *watch, struct stage *stage, struct err *err)
+{
+    auto_scratch struct scratch scratch = SCRATCH_INIT;
+    int r = start_scratch(&spec->limits, stage, &scratch, err);
+
+    if (r == 0) {
+        r = fill_input(spec, archive, watch, stage, err);
+    }
+    if (r == 0 && stage->made_bytes == 0) {
+        r = scratch_finish(&scratch, err);
+    }
+    fd_close_p(&stage->write_fd);
+    return r < 0 ? disk_fault(r, tmp_dirfd, err) : 0;
+}
+
+int stage_build(const struct spec *spec, const struct stage_archive *archive, int tmp_dirfd,
+                const struct stage_watch *watch, struct stage *ret, struct err *err)
+{
+    auto_stage struct stage stage = STAGE_INIT;
+    int r = stage_open(tmp_dirfd, &stage, err);
+
+    if (r == 0) {
+        r = stage_fill(spec, archive, tmp_dirfd, watch, &stage, err);
+    }
+    if (r < 0) {
+        return r;
+    }
     *ret = stage;
     stage = (struct stage)STAGE_INIT;
     return 0;

@@ -27,8 +27,10 @@ struct stage_item {
 
 struct stage {
     int input_fd;   /* squashfs, read-only use, padded to STAGE_INPUT_DEVICE_BYTES (sparse) */
+    int write_fd;   /* the same file, while it is to be filled; then -1 */
     int scratch_fd; /* ext4 of exactly limits.disk_bytes in a file of STAGE_SCRATCH_DEVICE_BYTES */
-    struct stage_item program; /* name NULL: none */
+    uint64_t made_bytes, made_inodes; /* the filesystem that is there already; 0 = none */
+    struct stage_item program;        /* name NULL: none */
     struct stage_item *inputs;
     size_t n_inputs;
     uint64_t input_bytes; /* sum, the program included */
@@ -38,9 +40,9 @@ struct stage {
 #define STAGE_INPUT_DEVICE_BYTES   (4 * GIB)
 #define STAGE_SCRATCH_DEVICE_BYTES (16 * GIB)
 
-#define STAGE_INIT                       \
-    {                                    \
-        .input_fd = -1, .scratch_fd = -1 \
+#define STAGE_INIT                                       \
+    {                                                    \
+        .input_fd = -1, .write_fd = -1, .scratch_fd = -1 \
     }
 void stage_fini(struct stage *stage) nonnull_all;
 #define auto_stage on_scope_exit(stage_fini)
@@ -64,12 +66,32 @@ struct stage_archive {
 };
 
 /*
+ * The two devices, empty, as unnamed files in tmp_dirfd. A machine may have them from here on: what
+ * stage_fill() writes is there for it at once (they share the page cache), as long as its guest has
+ * not looked.
+ */
+must_use int stage_open(int tmp_dirfd, struct stage *ret, struct err *err) nonnull_all;
+
+/*
+ * Makes the scratch filesystem ahead of its job, for limits that it will probably have: stage_fill()
+ * makes it anew only for other ones.
+ */
+must_use int stage_make_scratch(const struct spec_limits *limits, int tmp_dirfd,
+                                struct stage *stage, struct err *err) nonnull_all;
+
+/*
+ * Fills open devices, once; after a failure they are good for nothing.
  * archive is NULL without one, and watch may be NULL. tmp_dirfd: directory on the state filesystem for unnamed files. Opens every input without
  * following links, regular files only; a file that changes while it is read, or totals over
  * limits, are refused, as are setuid and setgid files, files of strangers (neither the caller's nor
  * root's) that everybody can write or that have more than one name: ERR_USAGE for what the caller can mend, ERR_LIMIT/-ENOSPC when the disk is
  * full, ERR_HOST otherwise. The message names the file.
  */
+must_use int stage_fill(const struct spec *spec, const struct stage_archive *archive, int tmp_dirfd,
+                        const struct stage_watch *watch, struct stage *stage, struct err *err)
+    nonnull_args(1, 5, 6);
+
+/* Both at once: *ret is filled on success only. */
 must_use int stage_build(const struct spec *spec, const struct stage_archive *archive,
                          int tmp_dirfd, const struct stage_watch *watch, struct stage *ret,
                          struct err *err) nonnull_args(1, 5, 6);

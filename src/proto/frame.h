@@ -21,7 +21,7 @@
 #define FRAME_HEADER_SIZE 16u
 #define FRAME_DATA_MAX    65536u   /* payload of stream frames */
 #define FRAME_JOB_MAX     1048576u /* payload of a JOB frame */
-#define PROTO_VERSION     2u       /* in READY and JOB; both must agree */
+#define PROTO_VERSION     3u       /* in READY and JOB; both must agree */
 
 enum frame_type {
     /* host -> guest */

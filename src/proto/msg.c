@@ -104,6 +104,7 @@ int msg_job_encode(const struct msg_job *m, struct buf *out)
     put_u32(&w, m->output_depth);
     put_u8(&w, m->has_stdin);
     put_u8(&w, m->root);
+    put_u8(&w, m->warm);
     put_string(&w, m->program, MSG_NAME_MAX);
     put_strings(&w, m->argv, MSG_ARGS_MAX, &bytes);
     put_strings(&w, m->envp, MSG_ENV_MAX, &bytes);
@@ -117,6 +118,9 @@ int msg_ready_encode(const struct msg_ready *m, struct buf *out)
     put_u32(&w, m->version);
     put_u64(&w, m->memory_total_bytes);
     put_u64(&w, m->boot_ns);
+    put_u8(&w, m->warm);
+    put_u64(&w, m->warm_bytes);
+    put_string(&w, m->cold_why, sizeof(m->cold_why) - 1);
     return writer_end(&w);
 }
 
@@ -319,6 +323,9 @@ static const char *job_problem(const struct msg_job *m)
     if (!program_ok(m->program)) {
         return "the program is not a plain file name";
     }
+    if (m->warm && (m->root || m->program[0] == '\0' || m->argv[1] == NULL)) {
+        return "an interpreter that waits runs a program file, and not as root";
+    }
     if (m->memory_bytes == 0 || m->pids == 0) {
         return "a limit is zero";
     }
@@ -355,6 +362,7 @@ int msg_job_decode(const uint8_t *data, size_t len, struct msg_job *ret, struct 
     m.output_depth = get_u32(&rd);
     m.has_stdin = get_bool(&rd);
     m.root = get_bool(&rd);
+    m.warm = get_bool(&rd);
     get_string(&rd, m.program, sizeof(m.program));
     get_strings(&rd, MSG_ARGS_MAX, &budget, &m.argv);
     get_strings(&rd, MSG_ENV_MAX, &budget, &m.envp);
@@ -382,6 +390,9 @@ int msg_ready_decode(const uint8_t *data, size_t len, struct msg_ready *ret, str
     }
     m.memory_total_bytes = get_u64(&rd);
     m.boot_ns = get_u64(&rd);
+    m.warm = get_bool(&rd);
+    m.warm_bytes = get_u64(&rd);
+    get_string(&rd, m.cold_why, sizeof(m.cold_why));
     r = reader_end(&rd, "ready", err);
     if (r < 0) {
         return r;

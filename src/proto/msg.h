@@ -33,6 +33,8 @@ struct msg_job {
     uint32_t output_depth;
     bool has_stdin; /* false: stdin is at end of file at once */
     bool root;      /* the program is the guest's root, with everything that can do */
+    bool
+        warm; /* the interpreter that waits becomes the program: argv[2..] and envp are new to it */
     /* Name of the program file in prog/ of the input image, copied to /work; "" = none. */
     char program[MSG_NAME_MAX + 1];
     char **argv; /* NULL-terminated; argv[0] is the path to execute (searched in PATH if no '/') */
@@ -43,6 +45,9 @@ struct msg_ready {
     uint32_t version;
     uint64_t memory_total_bytes; /* MemTotal */
     uint64_t boot_ns;            /* CLOCK_BOOTTIME at READY */
+    bool warm;                   /* an interpreter waits */
+    uint64_t warm_bytes;         /* memory of it that cannot be reclaimed */
+    char cold_why[256];          /* one was asked for and there is none: why; else "" */
 };
 
 /* How the program's main process ended, and what the guest counted. Evidence, never a verdict. */

@@ -6,7 +6,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "job/result.h"
 #include "sys/fd.h"
+
+size_t client_queue_max(const struct spec_limits *limits)
+{
+    return 2 * (limits->stdout_bytes + limits->stderr_bytes) + RESULT_JSON_MAX;
+}
 
 void client_init(struct client *c, int fd, size_t queue_max)
 {

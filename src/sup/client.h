@@ -26,6 +26,8 @@ struct client {
     bool canceled;  /* ... or asked for the end */
 };
 
+/* Room for whatever a job of these limits can have waiting. */
+size_t client_queue_max(const struct spec_limits *limits) nonnull_all;
 void client_init(struct client *c, int fd, size_t queue_max) nonnull_all;
 void client_fini(struct client *c) nonnull_all;
 

@@ -59,8 +59,11 @@ enum {
 #define QEMU_TCG_CPU "Nehalem,+smep,+smap,+umip,+fsgsbase,+rdrand"
 #define QEMU_KVM_CPU "host"
 
-/* Never depends on the job. loglevel=3 lets a panic through to the console, our evidence. */
-#define KERNEL_ARGS "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t edd=off"
+/*
+ * Never depends on the job. loglevel=3 lets a panic through to the console, our evidence. Without
+ * tsc=reliable the clock stays at 4 ms jiffies for the first second or two: for most jobs' whole life.
+ */
+#define KERNEL_ARGS "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t edd=off tsc=reliable"
 /* docs/decisions/0019: emulated code does not speculate, and KPTI costs a TLB flush per call. */
 #define KERNEL_ARGS_TCG "mitigations=off"
 
@@ -142,6 +145,11 @@ static void memory_args(struct args *a, const struct machine_config *c)
 static void build_args(struct args *a, const char *path, const char *accel,
                        const struct machine_config *c)
 {
+    static const char *const warm[] = {
+        [SPEC_COMMAND] = "",
+        [SPEC_PYTHON] = " airlock.warm=python",
+        [SPEC_JAVASCRIPT] = " airlock.warm=javascript",
+    };
     bool tcg = strcmp(accel, "tcg") == 0;
 
     arg(a, path);
@@ -162,8 +170,8 @@ static void build_args(struct args *a, const char *path, const char *accel,
     argf(a, "-m", "%lluM", (unsigned long long)(c->memory_bytes / MIB));
     arg2(a, "-kernel", tcg ? JAIL_KERNEL : "/proc/self/fd/4");
     arg2(a, "-initrd", tcg ? JAIL_INITRAMFS : "/proc/self/fd/5");
-    argf(a, "-append", KERNEL_ARGS " %s tsc_early_khz=%llu", tcg ? KERNEL_ARGS_TCG : "",
-         (unsigned long long)c->tsc_khz);
+    argf(a, "-append", KERNEL_ARGS " %s tsc_early_khz=%llu%s", tcg ? KERNEL_ARGS_TCG : "",
+         (unsigned long long)c->tsc_khz, warm[c->warm]);
     arg2(a, "-global", "virtio-mmio.force-legacy=false");
     memory_args(a, c);
     disk_args(a, c);

@@ -67,6 +67,11 @@ uint64_t engine_machine_bytes(uint64_t job_memory_bytes)
     return (need + MACHINE_STEP_BYTES - 1) / MACHINE_STEP_BYTES * MACHINE_STEP_BYTES;
 }
 
+uint64_t engine_job_bytes(uint64_t machine_bytes)
+{
+    return machine_bytes > MACHINE_BASE_BYTES ? machine_bytes - MACHINE_BASE_BYTES : 0;
+}
+
 int engine_select(enum spec_engine wanted, enum spec_isolation weakest, const struct engine **ret,
                   struct err *err)
 {

@@ -20,9 +20,10 @@
 
 struct machine_config {
     uint64_t vcpus;
-    uint64_t memory_bytes;  /* of the machine, not of the job */
-    uint64_t tsc_khz;       /* the host's, for the guest's kernel */
-    uint64_t scratch_bytes; /* most the monitor process may write to any file */
+    uint64_t memory_bytes;   /* of the machine, not of the job */
+    uint64_t tsc_khz;        /* the host's, for the guest's kernel */
+    enum spec_language warm; /* whose interpreter waits in the guest; SPEC_COMMAND: none */
+    uint64_t scratch_bytes;  /* most the monitor process may write to any file */
     /* Borrowed descriptors. Disks may be -1: such a machine only proves that a guest boots. */
     int kernel_fd, initramfs_fd, root_fd, input_fd, scratch_fd;
     /*
@@ -84,6 +85,8 @@ extern const struct engine engine_tcg;
 
 /* Bytes the machine gets for a job limit: limit + kernel and agent, in whole steps of 64 MiB. */
 uint64_t engine_machine_bytes(uint64_t job_memory_bytes);
+/* The largest job limit that gets such a machine. */
+uint64_t engine_job_bytes(uint64_t machine_bytes);
 /* What the monitor process needs beside the guest's memory, for admission. */
 #define ENGINE_OVERHEAD_BYTES (192 * MIB)
 

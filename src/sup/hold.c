@@ -161,6 +161,14 @@ int hold_take(struct hold *hold, const struct store *store, const struct ledger_
     return r < 0 ? r : ledger_admit(store->dirfd, need, &by_host, &hold->slot, err);
 }
 
+int hold_set_disk(struct hold *hold, const struct store *store, uint64_t disk_bytes,
+                  struct err *err)
+{
+    const struct ledger_capacity by_host = {0};
+
+    return ledger_set_disk(&hold->slot, store->dirfd, disk_bytes, &by_host, err);
+}
+
 const char *hold_instead(enum cgroup_limit limit)
 {
     static const char memory[] =

@@ -54,7 +54,8 @@ static char *borrowed(const char *s)
     return u.out;
 }
 
-int job_frame_build(const struct spec *spec, bool has_stdin, struct buf *out, struct err *err)
+int job_frame_build(const struct spec *spec, bool has_stdin, bool warm, struct buf *out,
+                    struct err *err)
 {
     auto_free char **argv = list_new(spec->n_args + 2);
     auto_free char **envp = list_new(spec->n_env + ARRAY_LEN(base_env));
@@ -69,6 +70,7 @@ int job_frame_build(const struct spec *spec, bool has_stdin, struct buf *out, st
         .output_depth = (uint32_t)spec->limits.output_depth,
         .has_stdin = has_stdin,
         .root = spec->root,
+        .warm = warm,
     };
     size_t n = 0;
     int r = 0;

@@ -174,6 +174,14 @@ static int check_budget(const struct budget *b, uint64_t machines, struct err *e
                    b->capacity / b->scale, b->unit, machines);
 }
 
+static struct budget disk_budget(uint64_t need_bytes, const struct ledger_capacity *c,
+                                 const struct sums *sums)
+{
+    return (struct budget){"disk",     " MiB",     MIB,
+                           need_bytes, sums->disk, less(c->disk_free_bytes, c->disk_reserve_bytes),
+                           ENOSPC};
+}
+
 static int check_capacity(const struct ledger_need *need, const struct ledger_capacity *c,
                           const struct sums *sums, struct err *err)
 {
@@ -184,8 +192,7 @@ static int check_capacity(const struct ledger_need *need, const struct ledger_ca
          less(c->memory_total_bytes, c->memory_reserve_bytes), ENOMEM},
         {"memory available", " MiB", MIB, need->memory_bytes, sums->untouched,
          less(c->memory_available_bytes, c->memory_reserve_bytes), ENOMEM},
-        {"disk", " MiB", MIB, need->disk_bytes, sums->disk,
-         less(c->disk_free_bytes, c->disk_reserve_bytes), ENOSPC},
+        disk_budget(need->disk_bytes, c, sums),
     };
 
     if (sums->unreadable[0] != '\0') {
@@ -303,33 +310,76 @@ static int reopen(const struct ledger_slot *slot, uint64_t timeout_ns, int *ret_
     return r;
 }
 
-int ledger_note_monitor(struct ledger_slot *slot, pid_t pid, uint64_t disk_left_bytes,
-                        struct err *err)
+/* Our own entry, with the lock held until *ret_lock is closed. */
+static int look_at_own(const struct ledger_slot *slot, struct ledger_dir *ret_dir, int *ret_lock,
+                       struct ledger_entry *ret, struct err *err)
 {
-    struct ledger_dir dir = {.fd = slot->slots_fd, .lock_fd = -1};
-    auto_fd int lock = -1;
-    struct ledger_entry entry;
     enum ledger_state state = LEDGER_MISSING;
-    int r = reopen(slot, LOCK_WAIT_NS, &lock);
+    int r = reopen(slot, LOCK_WAIT_NS, ret_lock);
 
     if (r < 0) {
         return err_sys_num(err, -r, "lock 'slots/lock' in the state directory");
     }
     /* The tag is in the uid, which the file repeats: it is read back by what the slot knows. */
-    dir.tag = ((uint64_t)slot->uid - LEDGER_UID_BASE) / LEDGER_NUMBERS;
-    r = ledger_look(&dir, slot->number, &state, &entry, err);
+    *ret_dir = (struct ledger_dir){.fd = slot->slots_fd,
+                                   .lock_fd = -1,
+                                   .tag = ((uint64_t)slot->uid - LEDGER_UID_BASE) / LEDGER_NUMBERS};
+    r = ledger_look(ret_dir, slot->number, &state, ret, err);
     if (r < 0) {
         return r;
     }
-    if (state != LEDGER_LIVE || !entry.readable || entry.machine_id[0] == '\0') {
+    if (state != LEDGER_LIVE || !ret->readable || ret->machine_id[0] == '\0') {
         return err_set(err, ERR_HOST, EBADMSG, "our own 'slots/%u' was changed by someone else",
                        slot->number);
+    }
+    return 0;
+}
+
+int ledger_note_monitor(struct ledger_slot *slot, pid_t pid, uint64_t disk_left_bytes,
+                        struct err *err)
+{
+    struct ledger_dir dir;
+    auto_fd int lock = -1;
+    struct ledger_entry entry;
+    int r = look_at_own(slot, &dir, &lock, &entry, err);
+
+    if (r < 0) {
+        return r;
     }
     entry.monitor_pid = pid;
     entry.monitor_start = ledger_start_ticks(pid);
     if (disk_left_bytes < entry.disk_bytes) {
         entry.disk_bytes = disk_left_bytes;
     }
+    r = ledger_put(slot->fd, &entry);
+    return r < 0 ? err_sys_num(err, -r, "write 'slots/%u'", slot->number) : 0;
+}
+
+int ledger_set_disk(struct ledger_slot *slot, int store_fd, uint64_t disk_bytes,
+                    const struct ledger_capacity *capacity, struct err *err)
+{
+    struct ledger_capacity c = *capacity;
+    struct sums sums = {0};
+    struct ledger_dir dir;
+    auto_fd int lock = -1;
+    struct ledger_entry entry;
+    int r = look_at_own(slot, &dir, &lock, &entry, err);
+
+    if (r == 0 && disk_bytes > entry.disk_bytes) {
+        r = ledger_each(&dir, sum_one, &sums, err);
+        if (r == 0) {
+            r = ask_host(store_fd, &c, err);
+        }
+        if (r == 0) {
+            const struct budget budget = disk_budget(disk_bytes - entry.disk_bytes, &c, &sums);
+
+            r = check_budget(&budget, sums.machines, err);
+        }
+    }
+    if (r < 0) {
+        return r;
+    }
+    entry.disk_bytes = disk_bytes;
     r = ledger_put(slot->fd, &entry);
     return r < 0 ? err_sys_num(err, -r, "write 'slots/%u'", slot->number) : 0;
 }

@@ -95,6 +95,13 @@ must_use int ledger_note_monitor(struct ledger_slot *slot, pid_t pid, uint64_t d
                                  struct err *err) nonnull_all;
 
 /*
+ * The machine's need of disk becomes another one; more of it only if the host has it, as
+ * ledger_admit(): ERR_LIMIT/-ENOSPC, and the slot is as before.
+ */
+must_use int ledger_set_disk(struct ledger_slot *slot, int store_fd, uint64_t disk_bytes,
+                             const struct ledger_capacity *capacity, struct err *err) nonnull_all;
+
+/*
  * Gives the slot back and removes its file, unless it is in quarantine (quarantine.h). After the machine is gone for certain: its uid may be
  * another's at once. Never fails: if the lock is not to be had an empty file stays, which is free.
  */

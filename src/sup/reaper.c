@@ -96,14 +96,22 @@ int reaper_start(struct hold *hold, const struct reaper_work *work, struct reape
     return 0;
 }
 
-void reaper_dismiss(struct reaper *reaper)
+void reaper_excuse(const struct reaper *reaper)
 {
     const char word = DONE;
+
+    if (reaper->proc.pid > 0) {
+        (void)!write(reaper->fd, &word, 1); /* EPIPE: somebody killed it; nothing is lost */
+    }
+}
+
+void reaper_dismiss(struct reaper *reaper)
+{
     struct proc_end end = {0};
     struct err ignored = ERR_INIT;
 
     if (reaper->proc.pid > 0) {
-        (void)!write(reaper->fd, &word, 1); /* EPIPE: somebody killed it; nothing is lost */
+        reaper_excuse(reaper);
         (void)!proc_wait(&reaper->proc, DISMISS_NS, &end, &ignored);
     }
     proc_fini(&reaper->proc);

@@ -38,5 +38,8 @@ struct reaper_work {
 must_use int reaper_start(struct hold *hold, const struct reaper_work *work, struct reaper *ret,
                           struct err *err) nonnull_all;
 
+/* Tells it that its task is over; it ends by itself, and reaper_dismiss() then need not wait. */
+void reaper_excuse(const struct reaper *reaper) nonnull_all;
+
 /* Tells it that all is clean, and waits for its end. Nothing if there is none. */
 void reaper_dismiss(struct reaper *reaper) nonnull_all;

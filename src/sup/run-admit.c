@@ -1,12 +1,16 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sup/run-internal.h"
 #include "sup/run.h"
+#include "sup/warm.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "sys/unique.h"
@@ -16,21 +20,28 @@ static bool has_archive(const struct spec *spec)
     return spec->archive_path != NULL || spec->archive_data != NULL;
 }
 
-/* A place among the host's machines, or capacity_rejected. */
-static void take_slot(struct run *run)
+/* Scratch, inputs, stdin and the output stream are all files below the state directory. */
+uint64_t run_disk_need(const struct run *run)
 {
     const struct spec_limits *l = &run->spec->limits;
+
+    return l->disk_bytes + l->output_bytes + l->input_bytes +
+           (spool_needed(run->spec) || !run->has_job ? l->stdin_bytes : 0) +
+           (has_archive(run->spec) ? l->input_bytes + run->spec->archive_len : 0);
+}
+
+/* A place among the host's machines, or capacity_rejected. */
+void run_take_slot(struct run *run)
+{
     struct err err = ERR_INIT;
-    struct ledger_need need = {
+    const struct ledger_need need = {
         .machine_id = run->result.machine_id,
         .memory_bytes = run->result.machine_memory_bytes + ENGINE_OVERHEAD_BYTES,
-        .vcpus = l->vcpus,
+        .vcpus = run->spec->limits.vcpus,
+        .disk_bytes = run_disk_need(run),
     };
 
-    /* Scratch, inputs, stdin and the output stream are all files below the state directory. */
-    need.disk_bytes = l->disk_bytes + l->output_bytes + l->input_bytes +
-                      (spool_needed(run->spec) ? l->stdin_bytes : 0) +
-                      (has_archive(run->spec) ? l->input_bytes + run->spec->archive_len : 0);
+    run->disk_held = need.disk_bytes;
     if (hold_take(run->hold, run->store, &need, &err) < 0 ||
         reaper_start(run->hold, &run->reaper_work, &run->reaper, &err) < 0) {
         run_decide_by_err(run, &err, "admit");
@@ -38,6 +49,13 @@ static void take_slot(struct run *run)
     }
     run->result.left_over = run->hold->n_left_over > 0 ? run->hold->left_over : NULL;
     run->result.phases.admitted = run_now(run);
+}
+
+void run_engine_defaults(struct run *run)
+{
+    if (!run->spec->cpu_given && strcmp(run->engine->isolation, "emulated") == 0) {
+        run->spec_copy.limits.cpu_ns = SPEC_CPU_EMULATED_NS;
+    }
 }
 
 void run_admit(struct run *run)
@@ -65,9 +83,7 @@ void run_admit(struct run *run)
     }
     run->result.engine = run->engine->name;
     run->result.isolation = run->engine->isolation;
-    if (!run->spec->cpu_given && strcmp(run->engine->isolation, "emulated") == 0) {
-        run->spec_copy.limits.cpu_ns = SPEC_CPU_EMULATED_NS;
-    }
+    run_engine_defaults(run);
     if (run->engine->version(run->store->dirfd, run->monitor_version, sizeof(run->monitor_version),
                              &err) < 0) {
         run_decide_by_err(run, &err, "engine_unavailable");
@@ -127,7 +143,7 @@ static int stage_inputs(struct run *run, const struct stage_watch *watch, struct
     int r = 0;
 
     if (!has_archive(run->spec)) {
-        return stage_build(run->spec, NULL, run->store->tmpfd, watch, &run->stage, err);
+        return stage_fill(run->spec, NULL, run->store->tmpfd, watch, &run->stage, err);
     }
     r = stage_open_archive(run->spec, run->store->tmpfd, &archive, &st, err);
     if (r < 0) {
@@ -145,8 +161,27 @@ static int stage_inputs(struct run *run, const struct stage_watch *watch, struct
     if (r < 0) {
         return err_wrap(err, "archive '%s'", stage_archive_text(run->spec).s);
     }
-    return stage_build(run->spec, &(struct stage_archive){.entries = &entries, .data_fd = data},
-                       run->store->tmpfd, watch, &run->stage, err);
+    return stage_fill(run->spec, &(struct stage_archive){.entries = &entries, .data_fd = data},
+                      run->store->tmpfd, watch, &run->stage, err);
+}
+
+void run_spool(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    if (spool_stdin(run->spec, run->store->tmpfd, run->client,
+                    clock_mono_ns() + RUN_STAGE_DEADLINE_NS, &run->input, &err) < 0) {
+        staging_failed(run, &err, "stdin");
+    }
+}
+
+void run_open_disks(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    if (stage_open(run->store->tmpfd, &run->stage, &err) < 0) {
+        run_decide_by_err(run, &err, "stage");
+    }
 }
 
 void run_stage(struct run *run)
@@ -154,16 +189,6 @@ void run_stage(struct run *run)
     const struct stage_watch watch = {.check = keep_staging, .ctx = run};
     struct err err = ERR_INIT;
 
-    if (spool_stdin(run->spec, run->store->tmpfd, run->client,
-                    clock_mono_ns() + RUN_STAGE_DEADLINE_NS, &run->input, &err) < 0) {
-        staging_failed(run, &err, "stdin");
-        return;
-    }
-    /* Only now: a pipe that takes its time to end must not keep a place from others. */
-    take_slot(run);
-    if (run->over) {
-        return;
-    }
     run->phase_deadline = clock_mono_ns() + RUN_STAGE_DEADLINE_NS;
     if (stage_inputs(run, &watch, &err) < 0) {
         staging_failed(run, &err, "inputs");
@@ -210,11 +235,56 @@ static enum event_kind boot_event(const struct err *err)
                                     : EVENT_HOST_FAULT;
 }
 
+bool run_warm_fits(const struct run *run, const struct spec *spec)
+{
+    return !run->template.warm ||
+           run->template.warm_bytes + WARM_MARGIN_BYTES <= spec->limits.memory_bytes;
+}
+
+/*
+ * One with an interpreter in it, if the job can have it and leaves room for it. What cannot be
+ * started in this image, or is too large for the limit, is a fresh one's to fail by.
+ */
+static int take_kind(struct run *run, struct template_request *q, struct err *err)
+{
+    const char *why = NULL;
+    int r = 0;
+
+    q->config.warm = warm_for(run->spec, &why);
+    r = template_take(q, &run->template, err);
+    if (r < 0 || run_warm_fits(run, run->spec)) {
+        return r;
+    }
+    template_fini(&run->template);
+    q->config.warm = SPEC_COMMAND;
+    return template_take(q, &run->template, err);
+}
+
+/* Which interpreter the job gets of the machine that it has, and if not the waiting one why. */
+static void note_interpreter(struct run *run)
+{
+    struct result *res = &run->result;
+    bool may_wait = warm_for(run->spec, &res->interpreter_why) != SPEC_COMMAND;
+
+    if (run->spec->language == SPEC_COMMAND) {
+        return;
+    }
+    res->interpreter = run->template.warm ? "warm" : "fresh";
+    if (run->template.warm || !may_wait) {
+        return;
+    }
+    (void)snprintf(run->cold_why, sizeof(run->cold_why), "none could be started: %.200s",
+                   run->template.cold_why);
+    res->interpreter_why = run->template.cold_why[0] != '\0'
+                               ? run->cold_why
+                               : "the memory limit leaves no room beside the one that waits";
+}
+
 /* The saved state to start from; the first job of its kind builds it. */
-static void take_template(struct run *run, const struct machine_config *config)
+static void take_template(struct run *run, struct machine_config *config)
 {
     struct err err = ERR_INIT;
-    const struct template_request request = {
+    struct template_request request = {
         .store = run->store,
         .engine = run->engine,
         .monitor = run->monitor_version,
@@ -227,7 +297,8 @@ static void take_template(struct run *run, const struct machine_config *config)
     };
 
     run_phase(run, "template");
-    if (template_take(&request, &run->template, &err) == 0) {
+    if (take_kind(run, &request, &err) == 0) {
+        config->warm = request.config.warm; /* the same machine, to its arguments */
         run->result.template = run->template.key;
         run->result.template_built = run->template.built;
         run->result.phases.templated = run_now(run);
@@ -254,17 +325,27 @@ static uint64_t disk_left(const struct run *run)
     return run->spec->limits.output_bytes + (has < scratch ? scratch - has : 0);
 }
 
+void run_note_monitor(struct run *run)
+{
+    struct err ignored = ERR_INIT; /* the slot then counts in full: only less fits */
+
+    (void)!ledger_note_monitor(&run->hold->slot, run->machine.proc.pid,
+                               run->has_job ? disk_left(run) : UINT64_MAX, &ignored);
+}
+
 void run_start_machine(struct run *run, struct host_tsc tsc)
 {
     struct err err = ERR_INIT;
     struct machine_config config =
         template_machine(run->spec, run->store, &run->boot, host_tsc_khz(tsc), run->hold->slot.uid);
 
+    /* Not known before there is a job; then it is lowered. */
+    run->file_bound = run->has_job ? run->spec->limits.disk_bytes : STAGE_SCRATCH_DEVICE_BYTES;
     take_template(run, &config);
     if (run->over) {
         return;
     }
-    config.scratch_bytes = run->spec->limits.disk_bytes;
+    config.scratch_bytes = run->file_bound;
     config.input_fd = run->stage.input_fd;
     config.scratch_fd = run->stage.scratch_fd;
     config.memory_fd = run->template.memory_fd;
@@ -284,19 +365,85 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     }
     run->machine_made = true;
     run->result.phases.spawned = run_now(run);
-    if (ledger_note_monitor(&run->hold->slot, run->machine.proc.pid, disk_left(run), &err) < 0) {
-        err = (struct err)ERR_INIT; /* the slot then counts in full: only less fits */
+    run_note_monitor(run);
+    if (fd_set_nonblock(run->machine.console_fd, &err) < 0) {
+        run_decide_by_err(run, &err, "boot");
+        return;
     }
-    if (fd_set_nonblock(run->machine.console_fd, &err) < 0 ||
+    run->phase_deadline = clock_mono_ns() + RUN_BOOT_DEADLINE_NS;
+    run->phase_of_deadline = SESSION_BOOT;
+    run->memory_next_check = hold_must_watch(run->hold) ? clock_mono_ns() : UINT64_MAX;
+}
+
+/* In a child: as the monitor's own user, who may lower its limits. Returns an errno. */
+static int bound_as(uid_t uid, pid_t pid, const struct rlimit *limit)
+{
+    bool ok = setgroups(0, NULL) == 0 && setresgid(uid, uid, uid) == 0 &&
+              setresuid(uid, uid, uid) == 0 && prlimit(pid, RLIMIT_FSIZE, limit, NULL) == 0;
+
+    return ok ? 0 : errno;
+}
+
+/*
+ * A root without CAP_SYS_RESOURCE (containers) may not touch the limits of another uid. So a child
+ * becomes that uid for a moment. Only before JOB: nothing of the job runs as it yet.
+ */
+static int bound_by_child(struct run *run, const struct rlimit *limit, struct err *err)
+{
+    auto_proc struct proc proc = PROC_INIT;
+    struct proc_end end = {0};
+    pid_t monitor = run->machine.proc.pid;
+    int r = proc_fork(&proc, err);
+
+    if (r == 1) {
+        _exit(bound_as(run->hold->slot.uid, monitor, limit));
+    }
+    if (r == 0) {
+        r = proc_wait(&proc, RUN_KILL_DEADLINE_NS, &end, err);
+    }
+    if (r == 0 && (end.signaled || end.code != 0)) {
+        r = err_sys_num(err, end.signaled ? EINTR : end.code, "bound what the monitor may write");
+    }
+    return r;
+}
+
+int run_bound_files(struct run *run, uint64_t bytes, struct err *err)
+{
+    const struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+    int r = 0;
+
+    if (prlimit(run->machine.proc.pid, RLIMIT_FSIZE, &limit, NULL) < 0) {
+        r = errno == EPERM && geteuid() == 0 ? bound_by_child(run, &limit, err)
+                                             : err_sys(err, "bound what the monitor may write");
+    }
+    if (r == 0) {
+        run->file_bound = bytes;
+    }
+    return r;
+}
+
+/* Only less is ever needed: a machine without a job has the bound of the largest disk. */
+static int bound_files(struct run *run, struct err *err)
+{
+    uint64_t bytes = run->spec->limits.disk_bytes;
+
+    return run->file_bound == bytes ? 0 : run_bound_files(run, bytes, err);
+}
+
+void run_bind_job(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    if (bound_files(run, &err) < 0 ||
         session_init(&run->session, run->machine.channel_fd, run->spec, &run->events, &err) < 0) {
         run_decide_by_err(run, &err, "boot");
         return;
     }
+    run->session_made = true;
     run->session.sink = (struct session_sink){.write = sink, .ctx = run};
     run->session.output_fd = run->output_fd;
+    run->session.warm = run->template.warm;
+    note_interpreter(run);
     run->session.stdin_fd = run->input.fd;
     run->session.stdin_size = run->input.bytes;
-    run->phase_deadline = clock_mono_ns() + RUN_BOOT_DEADLINE_NS;
-    run->phase_of_deadline = SESSION_BOOT;
-    run->memory_next_check = hold_must_watch(run->hold) ? clock_mono_ns() : UINT64_MAX;
 }

@@ -98,10 +98,24 @@ void run_export(struct run *run)
     events_add(&run->events, EVENT_ACCEPTED, run_now(run), NULL, NULL);
 }
 
+/* A member of a pool that ends without a job: there is no verdict, but a reason. */
+static int answer_unfit(struct run *run)
+{
+    const struct event *by = verdict_decide(&run->events).decided_by;
+    const char *why = by != NULL ? by->detail : "";
+
+    return client_put(run->client, SUP_UNFIT, why, strlen(why));
+}
+
 int run_answer(struct run *run)
 {
     auto_buf struct buf json = BUF_INIT(RESULT_JSON_MAX);
-    int r = result_json(&run->result, &json);
+    int r = 0;
+
+    if (!run->has_job) {
+        return answer_unfit(run);
+    }
+    r = result_json(&run->result, &json);
 
     if (r == 0) {
         r = client_put(run->client, SUP_RESULT, json.data, json.len);

@@ -1,6 +1,7 @@
 /*
  * run-internal.h - one job inside the supervisor, for the files that make up its life: run.c (the
- * loop and the order of it all), run-admit.c (before the machine), run-kill.c (its end) and run-end.c (after it).
+ * loop and the order of it all), run-member.c (another order: the machine before the job),
+ * run-admit.c (before the machine), run-kill.c (its end) and run-end.c (after it).
  */
 #pragma once
 
@@ -13,6 +14,7 @@
 #include "job/stage.h"
 #include "sup/client.h"
 #include "sup/engine.h"
+#include "sup/handover.h"
 #include "sup/hold.h"
 #include "sup/host.h"
 #include "sup/inspector.h"
@@ -23,6 +25,13 @@
 
 #define CONSOLE_KEEP 4096
 #define SHOWN_MAX    ((size_t)4 * ERR_MSG_MAX) /* any of our texts, every byte escaped */
+
+/* Until when run_serve() serves, if nothing decides before. */
+enum run_goal {
+    RUN_TO_REPORT,   /* the agent's report is complete */
+    RUN_TO_RESTORED, /* the machine runs and waits for JOB */
+    RUN_TO_JOB,      /* the caller has sent a job, or let go */
+};
 
 struct run {
     struct spec spec_copy;   /* shallow: the caller's, with the engine's own default for --cpu */
@@ -51,16 +60,26 @@ struct run {
     struct inspection inspection;
     struct reaper_work reaper_work;
     struct reaper reaper;
+    struct reaper former;     /* of the time before there was a job; it knows of none */
+    struct handover handover; /* what a member of a pool got */
+    enum run_goal goal;
     enum session_state phase_of_deadline;
     unsigned int mounts_before;
     int output_fd;
+    uint64_t disk_held;  /* bytes of disk that the slot was taken for */
+    uint64_t file_bound; /* most the monitor may write to any file */
     bool streaming;
     bool over; /* a deciding event other than the program's exit was recorded */
     bool machine_made;
+    bool session_made;                 /* the job is bound to the machine */
+    bool has_job;                      /* false in a member of a pool that waits */
+    bool restored;                     /* the machine goes on from its saved state */
+    bool called;                       /* goal RUN_TO_JOB is reached */
     bool memory_unread;                /* the last look failed */
     bool lost_stored;                  /* in the reaper: it wrote the record itself */
     char lost_group[CGROUP_NAME_SIZE]; /* the same: what it swept */
     char monitor_version[128];
+    char cold_why[256];
     char console[CONSOLE_KEEP + 1]; /* last bytes of the guest's console and the monitor */
     size_t console_len;
 };
@@ -86,10 +105,40 @@ void run_console_hint(const struct run *run, const char *what, char *text, size_
 /* Since the program's start. A clock that cannot be read any more says 0, not a wrap to 2^64. */
 uint64_t run_cpu_used(const struct run *run, uint64_t cpu_ns) nonnull_all;
 
+/* run.c: a run of this spec (borrowed), which may be a model that has no program. NULL: no memory. */
+struct run *run_new(const struct spec *spec, const struct store *store, struct hold *hold,
+                    struct client *client, uint64_t submitted_ns) nonnull_all;
+/* The spec, and what is as large as it says. */
+void run_set_spec(struct run *run, const struct spec *spec) nonnull_all;
+/* Serves machine and caller until the goal is reached, or until the first deciding event. */
+void run_serve(struct run *run, enum run_goal goal) nonnull_all;
+/* The machine runs, and the job is bound to it: sends JOB, with the time as it is. */
+void run_send_job(struct run *run) nonnull_all;
+/* The machine's end, and all that comes after it, whatever happened. Takes and frees run. */
+must_use int run_finish(struct run *take_run) nonnull_all;
+/* The last resort against a wait that no poll can end; 0 takes it back. */
+void run_last_resort(uint64_t ns);
+
 /* run-admit.c: each records a deciding event if it fails. */
 void run_admit(struct run *run) nonnull_all;
-void run_stage(struct run *run) nonnull_all;
+void run_take_slot(struct run *run) nonnull_all;
+void run_spool(struct run *run) nonnull_all;      /* stdin */
+void run_open_disks(struct run *run) nonnull_all; /* empty */
+void run_stage(struct run *run) nonnull_all;      /* fills them */
 void run_start_machine(struct run *run, struct host_tsc tsc) nonnull_all;
+/* True unless an interpreter waits in the machine that leaves a job of these limits no room. */
+must_use bool run_warm_fits(const struct run *run, const struct spec *spec) nonnull_all;
+/* Binds the job to the machine: its session and what the monitor may write. */
+void run_bind_job(struct run *run) nonnull_all;
+/* Bytes of disk that the job may need below the state directory. */
+uint64_t run_disk_need(const struct run *run) nonnull_all;
+/* The engine's own default of --cpu. */
+void run_engine_defaults(struct run *run) nonnull_all;
+
+/* The monitor is told to the ledger, with what it may still take of the disk. */
+void run_note_monitor(struct run *run) nonnull_all;
+/* Bounds what the monitor may write to any file; never raises it. */
+must_use int run_bound_files(struct run *run, uint64_t bytes, struct err *err) nonnull_all;
 
 /* run-kill.c, run-end.c, in this order; each looks for itself whether there is something to do. */
 void run_kill_machine(struct run *run) nonnull_all;
@@ -100,4 +149,6 @@ must_use int run_answer(struct run *run) nonnull_all;
 
 /* run-proof.c: what the proof compares with later; then the record, and its keeping. */
 void run_prepare_proof(struct run *run) nonnull_all;
+/* What record and reaper tell of the job, as its spec and submission are now. */
+void run_note_submission(struct run *run) nonnull_all;
 void run_record_lost(void *ctx, bool swept) nonnull_all;

@@ -130,7 +130,7 @@ void run_kill_machine(struct run *run)
     run->result.phases.killed = run_now(run);
     /* The program's last words that were on their way when the limit struck; the end of file comes
      * with the monitor's end, and is waited for no longer than that end was. */
-    while (reaped && !run->session.closed &&
+    while (reaped && run->session_made && !run->session.closed &&
            run_now(run) < run->result.phases.killed + RUN_KILL_DEADLINE_NS) {
         struct err bad = ERR_INIT;
 

@@ -34,10 +34,9 @@ static void complain(struct run *run, const char *text)
     events_add(&run->events, EVENT_HOST_FAULT, run_now(run), "cleanup", text);
 }
 
-void run_prepare_proof(struct run *run)
+void run_note_submission(struct run *run)
 {
     uint64_t since = clock_mono_ns() - run->submitted_ns;
-    struct err err = ERR_INIT;
 
     run->record.submitted_realtime_ns = clock_ns(CLOCK_REALTIME) - since;
     run->reaper_work = (struct reaper_work){
@@ -47,6 +46,13 @@ void run_prepare_proof(struct run *run)
         .lost = run_record_lost,
         .ctx = run,
     };
+}
+
+void run_prepare_proof(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    run_note_submission(run);
     if (cleanup_count_mounts(run->store->path, &run->mounts_before, &err) < 0) {
         run_decide(run, EVENT_HOST_FAULT, "admit", err.msg);
     }
@@ -57,7 +63,7 @@ static void fill_streams(struct run *run)
     struct result_stream *streams[] = {&run->result.out, &run->result.err};
     struct session *s = &run->session;
 
-    if (!run->machine_made) {
+    if (!run->session_made) {
         return;
     }
     for (size_t i = 0; i < ARRAY_LEN(streams); i++) {
@@ -118,7 +124,7 @@ static void keep_record(struct run *run, enum record_state state)
 
     run->record.state = state;
     run->record.written_by = "supervisor";
-    if (run->result.machine_id[0] != '\0' && put_record(run, true, &err) < 0) {
+    if (run->has_job && run->result.machine_id[0] != '\0' && put_record(run, true, &err) < 0) {
         complain(run, err.msg);
     }
 }
@@ -132,6 +138,9 @@ void run_record_lost(void *ctx, bool swept)
     run->record.state = RECORD_LOST;
     run->record.written_by = "reaper";
     run->result.phases = (struct result_phases){0};
+    if (!run->has_job) { /* a machine was lost, and no job */
+        return;
+    }
     if (!swept) {
         (void)snprintf(run->lost_group, sizeof(run->lost_group), "%s", run->hold->slot.group);
         events_add(&run->events, EVENT_HOST_FAULT, run_now(run), "supervisor_lost", NULL);
@@ -219,6 +228,7 @@ void run_prove_cleanup(struct run *run)
 
     fill_streams(run);
     note_stdin(run);
+    reaper_dismiss(&run->former);
     add(run, cleanup_no_names(files, ARRAY_LEN(files)));
     close_job(run);
     ungrouped = hold_release_groups(run->hold, &err) == 0;

@@ -65,10 +65,10 @@ void run_decide_by_err(struct run *run, const struct err *err, const char *reaso
     (void)!str_escape(&text, err->msg, strlen(err->msg), false);
     if (err->class == ERR_USAGE || (err->class == ERR_LIMIT && short_of == NULL)) {
         run_decide(run, EVENT_REJECTED, reason, (const char *)text.data);
-    } else if (short_of != NULL && !run->machine_made) {
+    } else if (short_of != NULL && !run->session_made) {
         run_decide(run, EVENT_CAPACITY, short_of, (const char *)text.data);
     } else {
-        /* Lack of room while a machine runs, too: "nothing started, safe to retry" is not true. */
+        /* Lack of room once the machine has the job, too: "nothing started" is not true then. */
         run_decide(run, EVENT_HOST_FAULT, reason, (const char *)text.data);
     }
 }
@@ -300,7 +300,9 @@ static int wait_for_events(struct run *run, struct pollfd p[POLL_N])
     };
     p[POLL_CHANNEL] = (struct pollfd){
         /* Nothing is read before the machine runs: session_restored() comes first. */
-        .fd = run->session.closed || run->machine.control_fd >= 0 ? -1 : run->machine.channel_fd,
+        .fd = run->session.closed || !run->session_made || run->machine.control_fd >= 0
+                  ? -1
+                  : run->machine.channel_fd,
         .events = (short)(POLLIN | (session_wants_write(&run->session) ? POLLOUT : 0)),
     };
     p[POLL_CONSOLE] = (struct pollfd){.fd = run->machine.console_fd, .events = POLLIN};
@@ -316,6 +318,9 @@ static void serve_channel(struct run *run)
 {
     struct err err = ERR_INIT;
 
+    if (!run->session_made) {
+        return;
+    }
     if (session_read(&run->session, run_now(run), &err) < 0 ||
         session_write(&run->session, &err) < 0) {
         run_decide_by_err(run, &err, session_phase(run->session.state));
@@ -324,14 +329,28 @@ static void serve_channel(struct run *run)
     run->over = run->over || run->session.ended;
 }
 
-/* The monitor says when its machine runs: only then the job is sent, with the time as it is. */
+void run_send_job(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    if (session_restored(&run->session, run_now(run), &err) < 0) {
+        run_decide_by_err(run, &err, session_phase(run->session.state));
+        return;
+    }
+    note_phase_change(run, clock_mono_ns());
+}
+
+/* The monitor says when its machine runs: only then a job may be sent. */
 static void serve_control(struct run *run)
 {
     struct err err = ERR_INIT;
     int r = run->engine->control(&run->machine, &err);
 
     if (r == 1) {
-        r = session_restored(&run->session, run_now(run), &err);
+        run->restored = true;
+        if (run->session_made) {
+            run_send_job(run);
+        }
     }
     if (r < 0) { /* the reason stands on its console, and is written there before this is said */
         char text[512];
@@ -372,6 +391,10 @@ bool run_caller_left(struct run *run)
 /* Everybody but the monitor's end, which is looked at last: what came before still counts. */
 static void serve_ready(struct run *run, const struct pollfd p[POLL_N], uint64_t now)
 {
+    if (p[POLL_CLIENT].revents != 0 && run->goal == RUN_TO_JOB) {
+        run->called = true;
+        return;
+    }
     if (p[POLL_CLIENT].revents != 0 && run_caller_left(run)) {
         run_decide(run, EVENT_CANCELED, NULL, NULL);
         return;
@@ -381,7 +404,6 @@ static void serve_ready(struct run *run, const struct pollfd p[POLL_N], uint64_t
     }
     if (p[POLL_CONTROL].revents != 0) {
         serve_control(run);
-        note_phase_change(run, now);
     }
     if (p[POLL_CHANNEL].revents != 0 && !run->over) {
         serve_channel(run);
@@ -390,10 +412,23 @@ static void serve_ready(struct run *run, const struct pollfd p[POLL_N], uint64_t
     }
 }
 
-/* From the monitor's start to a complete report, or to the first deciding event. */
-static void serve(struct run *run)
+static bool is_reached(const struct run *run)
 {
-    while (!run->over && run->session.state != SESSION_DONE) {
+    switch (run->goal) {
+    case RUN_TO_RESTORED:
+        return run->restored;
+    case RUN_TO_JOB:
+        return run->called;
+    case RUN_TO_REPORT:
+        break;
+    }
+    return run->session.state == SESSION_DONE;
+}
+
+void run_serve(struct run *run, enum run_goal goal)
+{
+    run->goal = goal;
+    while (!run->over && !is_reached(run)) {
         struct pollfd p[POLL_N];
         uint64_t now = 0;
 
@@ -425,7 +460,7 @@ static void serve(struct run *run)
  * with it, the reaper removes what is left, and the caller is told that the supervisor died.
  * 0 takes it back.
  */
-static void last_resort(uint64_t ns)
+void run_last_resort(uint64_t ns)
 {
     struct itimerval it = {.it_value = {.tv_sec = (time_t)(ns / NS_PER_S)}};
 
@@ -434,13 +469,16 @@ static void last_resort(uint64_t ns)
 
 static void run_fini(struct run *run)
 {
-    if (run->machine_made) {
+    if (run->session_made) {
         session_fini(&run->session);
     }
     machine_fini(&run->machine);
     template_fini(&run->template);
     fd_close_p(&run->reaper.fd); /* not dismissed: it cleans up once more */
     fd_close_p(&run->reaper.proc.pidfd);
+    fd_close_p(&run->former.fd);
+    fd_close_p(&run->former.proc.pidfd);
+    handover_fini(&run->handover);
     inspection_fini(&run->inspection);
     stage_fini(&run->stage);
     store_boot_fini(&run->boot);
@@ -450,56 +488,87 @@ static void run_fini(struct run *run)
     buf_fini(&run->captured[1]);
 }
 
-int run_job(const struct spec *spec, const struct store *store, struct hold *hold,
-            struct client *client, uint64_t submitted_ns, bool streaming)
+void run_set_spec(struct run *run, const struct spec *spec)
 {
-    auto_free struct run *run = calloc(1, sizeof(*run));
-    struct host_tsc tsc = host_tsc_now();
-    int r = 0;
-
-    if (run == NULL) {
-        return -ENOMEM;
-    }
     run->spec_copy = *spec;
     run->spec = &run->spec_copy;
+    run->result.spec = run->spec;
+    run->captured[0].max = spec->limits.stdout_bytes;
+    run->captured[1].max = spec->limits.stderr_bytes;
+}
+
+struct run *run_new(const struct spec *spec, const struct store *store, struct hold *hold,
+                    struct client *client, uint64_t submitted_ns)
+{
+    struct run *run = calloc(1, sizeof(*run));
+
+    if (run == NULL) {
+        return NULL;
+    }
+    run_set_spec(run, spec);
     run->store = store;
     run->hold = hold;
     run->client = client;
     run->submitted_ns = submitted_ns;
-    run->streaming = streaming;
     run->output_fd = -1;
     run->boot = (struct store_boot)STORE_BOOT_INIT;
     run->stage = (struct stage)STAGE_INIT;
     run->input = (struct spool){.fd = -1};
     run->reaper = (struct reaper)REAPER_INIT;
+    run->former = (struct reaper)REAPER_INIT;
+    run->handover = (struct handover)HANDOVER_INIT;
     run->template = (struct template)TEMPLATE_INIT;
     run->machine = (struct machine)MACHINE_INIT;
-    run->captured[0] = (struct buf)BUF_INIT(spec->limits.stdout_bytes);
-    run->captured[1] = (struct buf)BUF_INIT(spec->limits.stderr_bytes);
-    run->result.spec = run->spec;
     run->result.events = &run->events;
     run->result.machine_memory_bytes = engine_machine_bytes(spec->limits.memory_bytes);
+    return run;
+}
 
-    last_resort(2 * RUN_STAGE_DEADLINE_NS + LAST_RESORT_NS); /* stdin, then inputs */
+int run_finish(struct run *take_run)
+{
+    struct run *run = take_run;
+    int r = 0;
+
+    run_kill_machine(run);
+    run_last_resort(RUN_END_DEADLINE_NS);
+    run_inspect(run);
+    run_export(run);
+    run_prove_cleanup(run);
+    r = run_answer(run);
+    run_last_resort(0);
+    run_fini(run);
+    free(run);
+    return r;
+}
+
+int run_job(const struct spec *spec, const struct store *store, struct hold *hold,
+            struct client *client, uint64_t submitted_ns, bool streaming)
+{
+    /* stdin before the slot: a pipe that takes its time to end must not keep a place from others. */
+    void (*const steps[])(struct run * run) = {run_admit, run_spool, run_take_slot, run_open_disks,
+                                               run_stage};
+    struct run *run = run_new(spec, store, hold, client, submitted_ns);
+    struct host_tsc tsc = host_tsc_now();
+
+    if (run == NULL) {
+        return -ENOMEM;
+    }
+    run->has_job = true;
+    run->streaming = streaming;
+    run_last_resort(2 * RUN_STAGE_DEADLINE_NS + LAST_RESORT_NS); /* stdin, then inputs */
     run_phase(run, "stage");
-    run_admit(run);
-    if (!run->over) {
-        run_stage(run);
+    for (size_t i = 0; i < ARRAY_LEN(steps) && !run->over; i++) {
+        steps[i](run);
     }
     if (!run->over) {
         run_start_machine(run, tsc);
     }
     if (!run->over) {
-        last_resort(0); /* from here to the machine's end every wait is a poll */
-        serve(run);
+        run_bind_job(run);
     }
-    run_kill_machine(run);
-    last_resort(RUN_END_DEADLINE_NS);
-    run_inspect(run);
-    run_export(run);
-    run_prove_cleanup(run);
-    r = run_answer(run);
-    last_resort(0);
-    run_fini(run);
-    return r;
+    if (!run->over) {
+        run_last_resort(0); /* from here to the machine's end every wait is a poll */
+        run_serve(run, RUN_TO_REPORT);
+    }
+    return run_finish(run);
 }

@@ -1,4 +1,4 @@
-/* run.h - the life of one job inside the supervisor process. */
+/* run.h - the life of one job, or of a machine that waits for one, inside the supervisor process. */
 #pragma once
 
 #include "base/base.h"
@@ -30,3 +30,10 @@
  */
 must_use int run_job(const struct spec *spec, const struct store *store, struct hold *hold,
                      struct client *client, uint64_t submitted_ns, bool streaming) nonnull_all;
+
+/*
+ * A member of a pool: makes the machine of the model (a spec without a program), queues SUP_WAITS,
+ * waits for one job, queues SUP_TAKEN and goes on as run_job(). Without a job SUP_UNFIT is the end.
+ */
+must_use int run_member(const struct spec *model, const struct store *store, struct hold *hold,
+                        struct client *client) nonnull_all;

@@ -58,6 +58,7 @@ struct session {
     uint64_t ready_ns, started_ns, exited_ns, collected_ns; /* host, since submission */
     size_t tail_len;
     char tail[SESSION_TAIL + 1]; /* last bytes of stderr */
+    bool warm;        /* an interpreter waits in the machine, and the program is to be it */
     bool outputs_cut; /* they went over a cap and nobody wants them: the stream is not complete */
     bool stdin_done;
     bool ended;    /* a deciding event was recorded: no more frames count */

@@ -19,6 +19,7 @@
 
 #include "job/result.h"
 #include "sup/client.h"
+#include "sup/handover.h"
 #include "sup/hold.h"
 #include "sup/run.h"
 #include "sys/clock.h"
@@ -42,10 +43,33 @@ static void detach_stdio(void)
     }
 }
 
-_Noreturn static void supervisor(const struct spec *spec, const struct store *store,
-                                 struct hold *hold, int fd, uint64_t submitted_ns, bool streaming)
+/* What a supervisor is forked for. */
+struct task {
+    const struct spec *spec; /* the job's, or the model of a machine that gets its job later */
+    const struct store *store;
+    struct hold *hold;
+    uint64_t submitted_ns;
+    bool has_job;
+    bool streaming;
+};
+
+static void let_go_of_stdio(const struct task *task)
 {
-    const int keep[] = {fd, store->dirfd, store->tmpfd, spec->stdin_fd};
+    if (task->spec->stdin_fd != 0) {
+        detach_stdio();
+    } else {
+        /* The caller's stdin is the job's: keep it as 0, let the other two go. */
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+        (void)dup2(null, 1);
+        (void)dup2(null, 2);
+        (void)close(null);
+    }
+}
+
+_Noreturn static void supervisor(const struct task *task, int fd)
+{
+    const int keep[] = {fd, task->store->dirfd, task->store->tmpfd, task->spec->stdin_fd};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct client client;
     int r = 0;
@@ -56,29 +80,19 @@ _Noreturn static void supervisor(const struct spec *spec, const struct store *st
     proc_reset_signals();
     (void)sigaction(SIGPIPE, &ignore, NULL);
     fd_keep_only(keep, ARRAY_LEN(keep));
-    if (spec->stdin_fd != 0) {
-        detach_stdio();
-    } else {
-        /* The caller's stdin is the job's: keep it as 0, let the other two go. */
-        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-        (void)dup2(null, 1);
-        (void)dup2(null, 2);
-        (void)close(null);
-    }
-    client_init(&client, fd,
-                2 * (spec->limits.stdout_bytes + spec->limits.stderr_bytes) + RESULT_JSON_MAX);
-    r = run_job(spec, store, hold, &client, submitted_ns, streaming);
-    hold_free(hold);
+    let_go_of_stdio(task);
+    client_init(&client, fd, client_queue_max(&task->spec->limits));
+    r = task->has_job ? run_job(task->spec, task->store, task->hold, &client, task->submitted_ns,
+                                task->streaming)
+                      : run_member(task->spec, task->store, task->hold, &client);
+    hold_free(task->hold);
     client_drain(&client);
     client_fini(&client);
     _exit(r == 0 ? 0 : 1);
 }
 
-int sup_start(const struct spec *spec, const struct store *store, bool streaming, struct sup *ret,
-              struct err *err)
+static int start(struct task *task, struct sup *ret, struct err *err)
 {
-    uint64_t submitted_ns = clock_mono_ns();
     int pair[2] = {-1, -1};
     auto_fd int ours = -1;
     auto_fd int theirs = -1;
@@ -88,6 +102,7 @@ int sup_start(const struct spec *spec, const struct store *store, bool streaming
     if (hold == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
+    task->hold = hold;
     r = hold_prepare(hold, err); /* before the fork: it may have to move this process */
     if (r < 0) {
         return r;
@@ -102,11 +117,96 @@ int sup_start(const struct spec *spec, const struct store *store, bool streaming
         return err_wrap(err, "start the supervisor");
     }
     if (r == 1) {
-        supervisor(spec, store, hold, theirs, submitted_ns, streaming);
+        supervisor(task, theirs);
     }
     ret->fd = STEAL_FD(&ours);
     ret->in = (struct buf)BUF_INIT(SUP_EVENT_MAX);
+    ret->waits = !task->has_job;
     ret->finished = false;
+    return 0;
+}
+
+int sup_start(const struct spec *spec, const struct store *store, bool streaming, struct sup *ret,
+              struct err *err)
+{
+    struct task task = {.spec = spec,
+                        .store = store,
+                        .submitted_ns = clock_mono_ns(),
+                        .has_job = true,
+                        .streaming = streaming};
+
+    return start(&task, ret, err);
+}
+
+int sup_prepare(const struct machine_class *class, const struct store *store, struct sup *ret,
+                struct err *err)
+{
+    auto_spec struct spec model;
+    struct task task = {.spec = &model, .store = store};
+    int r = 0;
+
+    spec_init(&model);
+    r = class_model(class, &model, err);
+    return r < 0 ? r : start(&task, ret, err);
+}
+
+/* The next event, once there is one; false when time is up. */
+static bool has_event(const struct sup *sup, uint64_t deadline_ns)
+{
+    for (;;) {
+        struct pollfd p = {.fd = sup->fd, .events = POLLIN};
+        uint64_t now = clock_mono_ns();
+        uint64_t left = deadline_ns > now ? deadline_ns - now : 0;
+        struct timespec ts = {.tv_sec = (time_t)(left / NS_PER_S),
+                              .tv_nsec = (long)(left % NS_PER_S)};
+        int n = ppoll(&p, 1, &ts, NULL);
+
+        if (n >= 0 || errno != EINTR) {
+            return n > 0;
+        }
+    }
+}
+
+static int await_taken(struct sup *sup, uint64_t deadline_ns, struct err *err)
+{
+    for (;;) {
+        struct sup_event ev = {0};
+        int r = has_event(sup, deadline_ns)
+                    ? sup_next(sup, &ev, err)
+                    : err_set(err, ERR_HOST, ETIMEDOUT, "a waiting machine did not take its job");
+
+        if (r < 0) {
+            return r;
+        }
+        if (r == 0 || ev.kind == SUP_UNFIT) {
+            return err_set(err, ERR_HOST, EPIPE, "a waiting machine was lost: %.*s", (int)ev.len,
+                           ev.len > 0 ? (const char *)ev.data : "");
+        }
+        if (ev.kind == SUP_TAKEN) {
+            return 0;
+        }
+    }
+}
+
+int sup_submit(struct sup *sup, const struct spec *spec, bool streaming, uint64_t timeout_ns,
+               struct err *err)
+{
+    uint64_t now = clock_mono_ns();
+    int r = handover_send(sup->fd, spec, streaming, now, err);
+
+    if (r == 0) {
+        r = await_taken(sup, now + timeout_ns, err);
+    }
+    if (r < 0) {
+        /* It must not begin the job later: certain only when it is dead. Its reaper cleans up. */
+        struct proc_end end = {0};
+        struct err ignored = ERR_INIT;
+
+        proc_kill(&sup->proc);
+        (void)!proc_wait(&sup->proc, SUP_END_NS, &end, &ignored);
+        return r;
+    }
+    sup->waits = false;
     return 0;
 }
 
@@ -160,7 +260,7 @@ int sup_next(struct sup *sup, struct sup_event *ret, struct err *err)
     }
     memcpy(head, at, sizeof(head));
     sup->in.len = 0;
-    if (head[0] > SUP_RESULT) {
+    if (head[0] > SUP_UNFIT || (head[0] > SUP_RESULT && !sup->waits)) {
         return err_set(err, ERR_HOST, EPROTO, "the supervisor sent an unknown event");
     }
     r = read_exact(sup, head[1], &at, err);
@@ -170,7 +270,7 @@ int sup_next(struct sup *sup, struct sup_event *ret, struct err *err)
     ret->kind = (enum sup_event_kind)head[0];
     ret->data = at;
     ret->len = head[1];
-    sup->finished = ret->kind == SUP_RESULT;
+    sup->finished = ret->kind == SUP_RESULT || ret->kind == SUP_UNFIT;
     return 1;
 }
 

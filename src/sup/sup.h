@@ -15,6 +15,7 @@
 #include "airlock/verdict.h"
 #include "image/store.h"
 #include "job/spec.h"
+#include "sup/class.h"
 #include "sys/proc.h"
 
 enum sup_event_kind {
@@ -22,6 +23,10 @@ enum sup_event_kind {
     SUP_STDERR,
     SUP_PHASE,  /* text: the phase that begins ("boot", "run", "collect", ...) */
     SUP_RESULT, /* the JSON object of the contract; last */
+    /* From a supervisor without a job alone, see sup_prepare(). */
+    SUP_WAITS, /* its machine is ready; it waits for a job */
+    SUP_TAKEN, /* it has the job: from here on it is like any other */
+    SUP_UNFIT, /* text: why it will take none; last */
 };
 
 /* A phase that not every job has: nobody built the template of such a machine before. */
@@ -37,7 +42,8 @@ struct sup {
     struct proc proc; /* the supervisor process */
     int fd;           /* our end of the socketpair; readable = sup_next() has something */
     struct buf in;
-    bool finished; /* SUP_RESULT was given */
+    bool waits;    /* it has no job yet: sup_submit() */
+    bool finished; /* SUP_RESULT or SUP_UNFIT was given */
 };
 
 #define SUP_INIT                    \
@@ -52,6 +58,21 @@ struct sup {
  */
 must_use int sup_start(const struct spec *spec, const struct store *store, bool streaming,
                        struct sup *ret, struct err *err) nonnull_all;
+
+/*
+ * Forks a supervisor without a job: it takes a slot, restores a machine of the class and then gives
+ * SUP_WAITS, or SUP_UNFIT if it could not. Let go of it with sup_fini(), at any time.
+ */
+must_use int sup_prepare(const struct machine_class *class, const struct store *store,
+                         struct sup *ret, struct err *err) nonnull_all;
+
+/*
+ * After SUP_WAITS: gives it a checked spec of its class, and waits at most timeout_ns until it has
+ * taken it. From then on it is as one from sup_start(), whose arguments mean the same. If this fails
+ * the job was not begun and never will be: the supervisor is gone or was killed (call sup_fini()).
+ */
+must_use int sup_submit(struct sup *sup, const struct spec *spec, bool streaming,
+                        uint64_t timeout_ns, struct err *err) nonnull_all;
 
 /* Waits for the next event. 1 and *ret, or 0 after SUP_RESULT was given; ERR_HOST if it died. */
 must_use int sup_next(struct sup *sup, struct sup_event *ret, struct err *err) nonnull_all;

@@ -23,6 +23,7 @@ struct build {
     struct machine machine;
     struct frame_decoder dec;
     uint64_t deadline;
+    struct msg_ready ready;
     bool is_ready;
     bool is_saved;
 };
@@ -52,7 +53,6 @@ static void read_console(struct build *b)
 
 static int on_frame(struct build *b, const struct frame *f, struct err *err)
 {
-    struct msg_ready ready = {0};
     int r = 0;
 
     if (f->type == FRAME_FAILED) {
@@ -61,8 +61,8 @@ static int on_frame(struct build *b, const struct frame *f, struct err *err)
     if (f->type != FRAME_READY) {
         return err_guest(err, "frame type %d before READY", (int)f->type);
     }
-    r = msg_ready_decode(f->data, f->len, &ready, err);
-    if (r == 0 && ready.version != PROTO_VERSION) {
+    r = msg_ready_decode(f->data, f->len, &b->ready, err);
+    if (r == 0 && b->ready.version != PROTO_VERSION) {
         return err_set(err, ERR_HOST, EPROTO, "the agent speaks another version of the protocol");
     }
     b->is_ready = r == 0;
@@ -201,7 +201,8 @@ static void hear_last_words(struct build *b)
     }
 }
 
-int template_boot_and_save(const struct template_request *q, int file, struct err *err)
+int template_boot_and_save(const struct template_request *q, int file, struct template_footer *ret,
+                           struct err *err)
 {
     auto_free struct build *b = calloc(1, sizeof(*b));
     int r = 0;
@@ -215,6 +216,10 @@ int template_boot_and_save(const struct template_request *q, int file, struct er
     r = boot_and_save(b, file, err);
     if (r < 0) {
         hear_last_words(b);
+    } else {
+        ret->warm = b->ready.warm;
+        ret->warm_bytes = b->ready.warm_bytes;
+        memcpy(ret->cold_why, b->ready.cold_why, sizeof(ret->cold_why));
     }
     machine_fini(&b->machine);
     frame_decoder_fini(&b->dec);

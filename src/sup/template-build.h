@@ -5,7 +5,8 @@
 
 /*
  * file: config.memory_bytes long, read-write; it becomes the memory, and the state is appended.
+ * Of *ret it fills what the guest said of its waiting interpreter.
  * The machine is dead when this returns. Errors as template_take().
  */
 must_use int template_boot_and_save(const struct template_request *request, int file,
-                                    struct err *err) nonnull_all;
+                                    struct template_footer *ret, struct err *err) nonnull_all;

@@ -125,6 +125,9 @@ static int find(const struct template_request *q, int dirfd, const struct digest
     }
     read_in(t.memory_fd, f.memory_bytes);
     t.key = *key;
+    t.warm = f.warm;
+    t.warm_bytes = f.warm_bytes;
+    memcpy(t.cold_why, f.cold_why, sizeof(t.cold_why));
     *ret = t;
     t = (struct template)TEMPLATE_INIT;
     return 0;
@@ -316,7 +319,7 @@ static int build(const struct template_request *q, int dirfd, const struct diges
         return err_sys(err, "size a template");
     }
     say(q, TEMPLATE_STEP_BOOT);
-    r = template_boot_and_save(q, file, err);
+    r = template_boot_and_save(q, file, &f, err);
     if (r < 0) {
         return r;
     }

@@ -27,9 +27,12 @@
 struct template
 {
     struct digest key;
-    int memory_fd; /* read-only: the memory from offset 0 */
-    int state_fd;  /* at its offset; each machine needs its own (one template, one use) */
-    bool built;    /* for this call */
+    int memory_fd;       /* read-only: the memory from offset 0 */
+    int state_fd;        /* at its offset; each machine needs its own (one template, one use) */
+    bool built;          /* for this call */
+    bool warm;           /* an interpreter waits in it ... */
+    uint64_t warm_bytes; /* ... with this much memory that cannot be reclaimed */
+    char cold_why[256];  /* one was asked for and could not be started: why */
 };
 
 #define TEMPLATE_INIT                   \
@@ -101,6 +104,9 @@ struct template_footer {
     struct digest root;
     char boot_id[BOOT_ID_SIZE]; /* of the host */
     uint64_t tsc_khz;           /* of the host */
+    bool warm;                  /* this and the next two: as in struct template */
+    uint64_t warm_bytes;
+    char cold_why[256];
 };
 
 must_use int template_footer_encode(const struct template_footer *f,

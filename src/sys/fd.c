@@ -259,6 +259,40 @@ ssize_t fd_send(int sock, const void *data, size_t len, int fd, int flags)
     return n < 0 ? -errno : n;
 }
 
+int fd_receive(int sock, void *data, size_t len, int *ret_fd, struct err *err)
+{
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {.room = {0}};
+    struct iovec iov = {.iov_base = data, .iov_len = len};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control.room,
+                         .msg_controllen = sizeof(control.room)};
+    auto_fd int fd = -1;
+    ssize_t n = 0;
+
+    *ret_fd = -1;
+    do {
+        n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        return err_sys(err, "recvmsg");
+    }
+    if (msg.msg_controllen >= CMSG_LEN(sizeof(int)) && control.head.cmsg_type == SCM_RIGHTS) {
+        memcpy(&fd, CMSG_DATA(&control.head), sizeof(fd));
+    }
+    if (n == 0) {
+        return 0;
+    }
+    if ((size_t)n != len || (msg.msg_flags & MSG_CTRUNC) != 0) {
+        return err_set(err, ERR_HOST, EPROTO, "a message of %zd bytes came, not of %zu", n, len);
+    }
+    *ret_fd = STEAL_FD(&fd);
+    return 1;
+}
+
 int fd_mkdir_parents(const char *path, struct err *err)
 {
     auto_free char *copy = strdup(path);

@@ -59,6 +59,13 @@ must_use int fd_set_nonblock(int fd, struct err *err) nonnull_all;
  */
 ssize_t fd_send(int sock, const void *data, size_t len, int fd, int flags) nonnull_all;
 
+/*
+ * Waits for one message of exactly len bytes as fd_send() sent it. 1, and *ret_fd is its descriptor
+ * (owned, O_CLOEXEC) or -1; 0 at the end of file. Another length, or more than one descriptor, is
+ * ERR_HOST/-EPROTO.
+ */
+must_use int fd_receive(int sock, void *data, size_t len, int *ret_fd, struct err *err) nonnull_all;
+
 /* Creates path and missing parents (operator's path), mode 0755 & ~umask. Existing is fine. */
 must_use int fd_mkdir_parents(const char *path, struct err *err) nonnull_all;
 

@@ -380,7 +380,7 @@ static void a_wrong_command_line_says_what_and_exits_2(void **state)
         {{"--json=yes", "hello.py"}, "takes no value"},
         {{"--engine", "qemu", "hello.py"}, "is not one of: auto, kvm, tcg"},
         {{"--spec", "x.json", "--root"}, "--root can't be given beside --spec"},
-        {{"--cold-interpreter", "hello.py"}, "not supported yet"},
+        {{"--spec", "job.json", "--cold-interpreter"}, "can't be given beside --spec"},
         {{"--spec", "job.json", "--pids", "4"}, "--pids can't be given beside --spec"},
         {{"--spec", "job.json", "hello.py"}, "a script can't be given beside --spec"},
         {{"--out", "", "hello.py"}, "needs the name of a directory"},

@@ -19,7 +19,8 @@ static void open_all(struct fixture *f, uint64_t cap, bool has_stdin)
     (void)signal(SIGPIPE, SIG_IGN);
     f->io = (struct streams)STREAMS_INIT;
     host_init(&f->host, &f->ch);
-    assert_ok(streams_open(&f->io, &job, &err), &err);
+    assert_ok(streams_open(&f->io, &err), &err);
+    assert_ok(streams_fit(&f->io, &job, &err), &err);
     assert_ok(streams_start_input(&f->io, &f->ch, &err), &err);
 }
 

@@ -128,6 +128,26 @@ static void a_job_that_makes_no_sense_is_refused(void **state)
     assert_int_equal(decode_fails(&m), -EPROTO);
 }
 
+static void a_waiting_interpreter_is_for_a_program_file_and_not_for_root(void **state)
+{
+    struct buf buf = BUF_INIT(FRAME_JOB_MAX);
+    struct msg_job m = job_ok();
+    struct msg_job got = {0};
+    struct err err = ERR_INIT;
+
+    (void)state;
+    m.warm = true;
+    assert_int_equal(decode_fails(&m), -EPROTO);
+    m.root = false;
+    assert_int_equal(msg_job_encode(&m, &buf), 0);
+    assert_ok(msg_job_decode(buf.data, buf.len, &got, &err), &err);
+    assert_true(got.warm && !got.root);
+    msg_job_fini(&got);
+    m.program[0] = '\0';
+    assert_int_equal(decode_fails(&m), -EPROTO);
+    buf_fini(&buf);
+}
+
 static void lists_and_strings_over_their_maximum_do_not_encode(void **state)
 {
     struct buf buf = BUF_INIT(FRAME_JOB_MAX);
@@ -164,7 +184,7 @@ static void a_count_alone_allocates_nothing(void **state)
     struct msg_job m = job_ok();
     struct msg_job got = {0};
     struct err err = ERR_INIT;
-    size_t at = 4 + 64 + 8 + 16 + 7 * 8 + 4 + 2 + 4 + strlen(m.program);
+    size_t at = 4 + 64 + 8 + 16 + 7 * 8 + 4 + 3 + 4 + strlen(m.program);
 
     (void)state;
     assert_int_equal(msg_job_encode(&m, &buf), 0);
@@ -185,7 +205,7 @@ static void another_protocol_version_is_named(void **state)
     (void)state;
     assert_int_equal(msg_ready_encode(&m, &buf), 0);
     assert_int_equal(msg_ready_decode(buf.data, buf.len, &got, &err), -EPROTO);
-    assert_non_null(strstr(err.msg, "version 3"));
+    assert_non_null(strstr(err.msg, "version 4"));
     buf_fini(&buf);
 }
 
@@ -228,6 +248,9 @@ static void the_small_messages_survive(void **state)
     struct msg_output_end end2 = {0};
     struct msg_failed failed = {.phase = "mount", .errnum = ENOENT, .text = "mount '/in'"};
     struct msg_failed failed2 = {0};
+    struct msg_ready ready = {
+        .version = PROTO_VERSION, .warm = true, .warm_bytes = 77, .cold_why = "why not"};
+    struct msg_ready ready2 = {0};
     struct err err = ERR_INIT;
     struct err err2 = ERR_INIT;
     uint32_t credit = 0;
@@ -253,11 +276,18 @@ static void the_small_messages_survive(void **state)
     err = (struct err)ERR_INIT;
     assert_ok(msg_credit_decode(buf.data, buf.len, &credit, &err), &err);
     assert_int_equal(credit, 0x01020304);
+    buf_consume(&buf, buf.len);
+    assert_int_equal(msg_ready_encode(&ready, &buf), 0);
+    err = (struct err)ERR_INIT;
+    assert_ok(msg_ready_decode(buf.data, buf.len, &ready2, &err), &err);
+    assert_true(ready2.warm && ready2.warm_bytes == 77);
+    assert_string_equal(ready2.cold_why, "why not");
     buf_fini(&buf);
 }
 
 TEST_MAIN(T(a_job_survives_the_trip), T(every_shortened_or_lengthened_job_is_refused),
           T(a_job_that_makes_no_sense_is_refused),
+          T(a_waiting_interpreter_is_for_a_program_file_and_not_for_root),
           T(lists_and_strings_over_their_maximum_do_not_encode), T(a_count_alone_allocates_nothing),
           T(another_protocol_version_is_named), T(an_exit_survives_and_impossible_codes_do_not),
           T(the_small_messages_survive))

@@ -27,6 +27,9 @@ static struct template_footer sample(void)
         .root = {HEX_D},
         .boot_id = "d66a8836-a00c-43cf-a45c-de978c8b7822",
         .tsc_khz = 2793435,
+        .warm = true,
+        .warm_bytes = 9 * MIB,
+        .cold_why = "no python3",
     };
 }
 
@@ -52,7 +55,9 @@ static void a_footer_is_read_as_it_was_written(void **state)
     assert_int_equal(got.memory_bytes, f.memory_bytes);
     assert_int_equal(got.state_bytes, f.state_bytes);
     assert_int_equal(got.tsc_khz, f.tsc_khz);
-    (void)snprintf(protocol, sizeof(protocol), "\"protocol\":%u}", PROTO_VERSION);
+    assert_true(got.warm && got.warm_bytes == f.warm_bytes);
+    assert_string_equal(got.cold_why, f.cold_why);
+    (void)snprintf(protocol, sizeof(protocol), "\"protocol\":%u,", PROTO_VERSION);
     assert_non_null(strstr(data, protocol));
 }
 
@@ -79,9 +84,9 @@ static void a_damaged_footer_is_refused(void **state)
 {
     refuse("{", "[");
     refuse("}", "");
-    refuse("\"format\":2", "\"format\":1");
-    refuse("\"format\":2", "\"format\":2,\"format\":2");
-    refuse("\"format\":2", "\"format\":2,\"more\":1");
+    refuse("\"format\":3", "\"format\":2");
+    refuse("\"format\":3", "\"format\":3,\"format\":3");
+    refuse("\"format\":3", "\"format\":3,\"more\":1");
     refuse("\"key\":\"aa", "\"key\":\"AA");
     refuse("\"key\":\"aa", "\"key\":\"../");
     refuse("\"memory_bytes\":402653184", "\"memory_bytes\":402653185");
@@ -95,6 +100,9 @@ static void a_damaged_footer_is_refused(void **state)
     refuse("\"boot_id\":\"d66a8836", "\"boot_id\":\"d66a8836d66a8836");
     refuse("\"boot_id\":\"d66a8836-a00c-43cf-a45c-de978c8b7822\"", "\"boot_id\":\"\"");
     refuse("\"protocol\":", "\"protocol\":9");
+    refuse("\"warm_bytes\":9437184", "\"warm_bytes\":-1");
+    refuse("\"warm_bytes\":9437184", "\"warm_bytes\":402653185");
+    refuse("\"warm\":true", "\"warm\":1");
     refuse("\"memory_sha256\":\"cc", "\"memory_sha256\":\"CC");
     refuse("\"root_sha256\":\"dd", "\"root_sha256\":\"d");
     refuse("\"built\":1796000000", "\"built\":-1");

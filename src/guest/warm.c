@@ -1,0 +1,309 @@
+/*
+ * How it works: the hook lies in the agent's own root and is bound to a place of the image that no
+ * program has a use for yet: /in for Python (a directory, by PYTHONPATH), /dev/null for Node (a
+ * file, by --require: workers require it again and then find the null device, an empty module).
+ * The mounts of the image are shared with those of the interpreter's namespace, so that what is
+ * bound and unbound here is so there.  The process waits once before its exec, until the hook is
+ * bound, and once in the hook.
+ */
+#include "guest/warm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+#include "guest/cgroup.h"
+#include "guest/file.h"
+#include "guest/paths.h"
+#include "guest/warm-hooks.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+#define PARAMETER    " airlock.warm="
+#define WAIT_NS      (45 * NS_PER_S) /* emulated, on a busy host; the host's own deadline is 60 s */
+#define FAREWELL_MAX 160             /* of what a failing interpreter says */
+
+/* As jobs have it (sup/job-frame.c), then the hook's own, which the hook takes away again. */
+#define BASE_ENV "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "LANG=C.UTF-8", "OUT=/out"
+
+struct warm_kind {
+    const char *name;
+    const char *argv[3];
+    const char *envp[6];
+    const char *hook; /* file in PATH_WARM */
+    const char *from; /* bound ... */
+    const char *to;   /* ... to this place */
+    const unsigned char *text, *text_end;
+};
+
+static const struct warm_kind kinds[] = {
+    {
+        .name = "python",
+        .argv = {"python3", "main.py", NULL},
+        .envp = {BASE_ENV, "PYTHONPATH=/in", NULL},
+        .hook = PATH_WARM "/sitecustomize.py",
+        .from = PATH_WARM,
+        .to = PATH_ROOT "/in",
+        .text = warm_python_start,
+        .text_end = warm_python_end,
+    },
+    {
+        .name = "javascript",
+        .argv = {"node", "main.js", NULL},
+        .envp = {BASE_ENV, "NODE_OPTIONS=--require=/dev/null", NULL},
+        .hook = PATH_WARM "/hook.js",
+        .from = PATH_WARM "/hook.js",
+        .to = PATH_ROOT "/dev/null",
+        .text = warm_node_start,
+        .text_end = warm_node_end,
+    },
+};
+
+static int find_kind(const struct warm_kind **ret, struct err *err)
+{
+    char line[4096];
+    const char *at = NULL;
+    int r = file_read(AT_FDCWD, "/proc/cmdline", line, sizeof(line), err);
+
+    *ret = NULL;
+    if (r < 0) {
+        return r;
+    }
+    at = strstr(line, PARAMETER);
+    if (at == NULL) {
+        return 0;
+    }
+    at += strlen(PARAMETER);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        if (strcspn(at, " ") == strlen(kinds[i].name) &&
+            strncmp(at, kinds[i].name, strlen(kinds[i].name)) == 0) {
+            *ret = &kinds[i];
+            return 0;
+        }
+    }
+    return err_sys_num(err, EINVAL, "airlock.warm=%.32s", at);
+}
+
+/*
+ * A generator that reseeds itself by the clock (OpenSSL's) shall do so in every machine that goes on
+ * from here: the job brings the time, and it must lie hours ahead.
+ */
+static int set_clock_back(struct err *err)
+{
+    const struct timespec long_ago = {.tv_sec = 1577836800}; /* 2020-01-01 */
+
+    if (clock_settime(CLOCK_REALTIME, &long_ago) < 0) {
+        return err_sys(err, "set the clock back");
+    }
+    return 0;
+}
+
+static int write_hook(const struct warm_kind *kind, struct err *err)
+{
+    auto_fd int fd = -1;
+    int r = 0;
+
+    if (mkdir(PATH_WARM, 0755) < 0 && errno != EEXIST) {
+        return err_sys(err, "mkdir '%s'", PATH_WARM);
+    }
+    r = fd_open(AT_FDCWD, kind->hook, O_WRONLY | O_CREAT | O_TRUNC, 0444, &fd, err);
+    return r < 0 ? r : fd_write_full(fd, kind->text, (size_t)(kind->text_end - kind->text), err);
+}
+
+static int bind_hook(const struct warm_kind *kind, struct err *err)
+{
+    if (mount(kind->from, kind->to, NULL, MS_BIND, NULL) < 0) {
+        return err_sys(err, "bind '%s' to '%s'", kind->from, kind->to);
+    }
+    return 0;
+}
+
+static int wait_readable(int fd, uint64_t deadline, struct err *err)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    uint64_t now = clock_mono_ns();
+
+    if (now >= deadline || poll(&p, 1, (int)((deadline - now) / NS_PER_MS) + 1) == 0) {
+        return err_sys_num(err, ETIMEDOUT, "the interpreter did not start in %d s",
+                           (int)(WAIT_NS / NS_PER_S));
+    }
+    return 0;
+}
+
+/* The process stands before its exec; anything else it reports is its failure. */
+static int wait_born(const struct child *child, uint64_t deadline, pid_t *ret, struct err *err)
+{
+    struct report report = {0};
+    int r = wait_readable(child->report_fd, deadline, err);
+
+    if (r == 0) {
+        r = child_report(child, &report, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    if (r == 1 && report.kind == REPORT_MAIN) {
+        *ret = report.pid;
+        return 0;
+    }
+    return err_sys_num(err, ECHILD, "%.*s", (int)sizeof(report.text) - 1,
+                       report.text[0] != '\0' ? report.text : "its process was not started");
+}
+
+/* What it said before it ended, on one line. */
+static int ended_early(const struct streams *io, const struct child *child, struct err *err)
+{
+    char said[FAREWELL_MAX + 1] = "";
+    struct report report = {0};
+    ssize_t n = 0;
+
+    if (child_report(child, &report, err) == 1 && report.kind == REPORT_FAILED) {
+        return err_sys_num(err, report.value, "%.*s", (int)sizeof(report.text) - 1, report.text);
+    }
+    n = read(io->err.fd, said, sizeof(said) - 1);
+    for (ssize_t i = 0; i < n; i++) {
+        said[i] = said[i] >= ' ' && said[i] <= '~' ? said[i] : ' ';
+    }
+    return err_sys_num(err, ECHILD, "the interpreter ended before it waited: %s", said);
+}
+
+static int wait_waiting(const struct streams *io, const struct child *child, uint64_t deadline,
+                        struct err *err)
+{
+    char answer = '\0';
+    int bytes[2] = {0, 0};
+    int r = wait_readable(child->exec_fd, deadline, err);
+
+    if (r < 0) {
+        return r;
+    }
+    if (read(child->exec_fd, &answer, 1) != 1 || answer != 'r') {
+        return ended_early(io, child, err);
+    }
+    if (ioctl(io->out.fd, FIONREAD, &bytes[0]) < 0 || ioctl(io->err.fd, FIONREAD, &bytes[1]) < 0) {
+        return err_sys(err, "look into the interpreter's output");
+    }
+    if (bytes[0] + bytes[1] != 0) {
+        return ended_early(io, child, err);
+    }
+    return 0;
+}
+
+/* const away: argv and envp of an exec are not written to, but are not const either. */
+static char *const *as_exec(const char *const *list)
+{
+    union {
+        const char *const *in;
+        char *const *out;
+    } u = {list};
+
+    return u.out;
+}
+
+static int start(struct warm *w, struct streams *io, struct child *child, struct err *err)
+{
+    const struct warm_kind *kind = w->kind;
+    uint64_t deadline = clock_mono_ns() + WAIT_NS;
+    int go[2] = {-1, -1};
+    auto_fd int their_go = -1;
+    struct child_spec spec = {
+        .argv = as_exec(kind->argv), .envp = as_exec(kind->envp), .stdio = io->child};
+    int r = streams_open(io, err);
+
+    if (r == 0) {
+        r = streams_give(io, PROGRAM_UID, PROGRAM_GID, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    if (pipe2(go, O_CLOEXEC) < 0) {
+        return err_sys(err, "pipe");
+    }
+    their_go = go[0];
+    w->go_fd = go[1];
+    spec.go_fd = their_go;
+    r = child_start(&spec, child, err);
+    if (r == 0) {
+        r = wait_born(child, deadline, &w->pid, err);
+    }
+    if (r == 0) {
+        streams_close_child(io);
+        r = bind_hook(kind, err);
+    }
+    if (r == 0) {
+        r = fd_write_full(w->go_fd, "x", 1, err);
+    }
+    return r < 0 ? r : wait_waiting(io, child, deadline, err);
+}
+
+int warm_boot(struct warm *w, struct streams *io, struct child *child, struct err *err)
+{
+    int r = find_kind(&w->kind, err);
+
+    if (r < 0 || w->kind == NULL) {
+        return r;
+    }
+    r = set_clock_back(err);
+    if (r == 0) {
+        r = write_hook(w->kind, err);
+    }
+    if (r == 0) {
+        r = start(w, io, child, err);
+    }
+    if (r < 0) {
+        child_kill(child);
+        child_reap(child);
+        streams_fini(io);
+        fd_close_p(&w->go_fd);
+        (void)umount2(w->kind->to, MNT_DETACH);
+    }
+    return r;
+}
+
+int warm_unveil(struct warm *w, struct err *err)
+{
+    if (w->kind == NULL || w->go_fd < 0) {
+        return err_guest(err, "job: no interpreter waits for one");
+    }
+    if (umount2(w->kind->to, MNT_DETACH) < 0) {
+        return err_sys(err, "take the hook from '%s'", w->kind->to);
+    }
+    return cgroup_cpu_usec(&w->cpu_usec, err);
+}
+
+/* The number of arguments, they, the environment: each with a NUL behind it. */
+int warm_go(struct warm *w, const struct msg_job *job, struct err *err)
+{
+    struct buf text = BUF_INIT((size_t)2 * MSG_STRINGS_BYTES);
+    size_t n = 0;
+    int r = 0;
+
+    while (job->argv[n] != NULL) {
+        n++;
+    }
+    r = buf_printf(&text, "%zu", n);
+    r = r < 0 ? r : buf_put(&text, "", 1);
+    for (size_t i = 0; r == 0 && job->argv[i] != NULL; i++) {
+        r = buf_put(&text, job->argv[i], strlen(job->argv[i]) + 1);
+    }
+    for (size_t i = 0; r == 0 && job->envp[i] != NULL; i++) {
+        r = buf_put(&text, job->envp[i], strlen(job->envp[i]) + 1);
+    }
+    if (r < 0) {
+        r = err_sys_num(err, ENOMEM, "write down the job for the interpreter");
+    } else {
+        r = fd_write_full(w->go_fd, text.data, text.len, err);
+    }
+    buf_fini(&text);
+    fd_close_p(&w->go_fd);
+    return r;
+}

@@ -1,0 +1,255 @@
+"""The sitecustomize module of an interpreter that waits for its job (warm.h).
+
+site imports it like any other. It removes itself, imports the image's own sitecustomize, loads what
+many programs import, and leaves a path hook. python3 asks the path hooks whether main.py is an
+archive, the last thing before it opens it: there it waits. Then it goes on to main.py by itself,
+with nothing of this file below it on the stack.
+
+Modules loaded ahead are taken out of sys.modules again. The first import of one puts it back, with
+all that it imported, in the order in which a plain import would have: _Ahead. As soon as anything
+could make a plain import find something else, they are forgotten, and imports are plain.
+"""
+
+
+def _wait():
+    import sys
+
+    bootstrap = sys.modules["_frozen_importlib"]
+    os = sys.modules["os"]
+    here = "/in"
+    ahead = ("argparse base64 bisect calendar collections.abc contextlib copy csv dataclasses datetime decimal "
+             "enum errno fnmatch functools glob hashlib heapq inspect io itertools json math operator "
+             "os.path pathlib pprint queue random re select shlex shutil signal statistics string struct "
+             "subprocess tempfile textwrap threading time traceback types typing unicodedata urllib.parse "
+             "warnings weakref zlib").split()
+
+    class Ahead:
+        """Modules that were loaded once, waiting for their first import."""
+
+        def __init__(self):
+            self.plain = bootstrap._find_and_load_unlocked
+            self.modules = {}  # name -> module
+            self.imports = {}  # name -> names that its body imported, in order
+            self.path = tuple(sys.path)
+            self.meta_path = tuple(sys.meta_path)
+            self.path_hooks = tuple(sys.path_hooks)
+
+        def load(self, names):
+            """Imports all of them, notes who imported whom, and takes them away again."""
+            import builtins
+
+            before = dict(sys.modules)
+            caches = dict(sys.path_importer_cache)
+            plain = builtins.__import__
+
+            def noting(name, globals=None, locals=None, fromlist=(), level=0):
+                importer = (globals or {}).get("__name__")
+                if level:
+                    package = (globals or {}).get("__package__") or importer
+                    base = package.rsplit(".", level - 1)[0]
+                    name_is = base + "." + name if name else base
+                else:
+                    name_is = name
+                noted = self.imports.setdefault(importer, {})
+                noted[name_is] = None
+                module = plain(name, globals, locals, fromlist, level)
+                for item in fromlist or ():
+                    if name_is + "." + item in sys.modules:
+                        noted[name_is + "." + item] = None
+                return module
+
+            builtins.__import__ = noting
+            try:
+                for name in names:
+                    try:
+                        plain(name)
+                    except ImportError:
+                        pass
+            finally:
+                builtins.__import__ = plain
+            for name in [n for n in sys.modules if n not in before]:
+                module = self.modules[name] = sys.modules.pop(name)
+                parent, _, child = name.rpartition(".")
+                holder = before.get(parent)
+                if holder is not None and vars(holder).get(child) is module:
+                    delattr(holder, child)
+            for name, module in self.modules.items():
+                parent, _, child = name.rpartition(".")
+                if parent in self.modules and vars(self.modules[parent]).get(child) is module:
+                    delattr(self.modules[parent], child)
+            for name in [n for n in sys.path_importer_cache if n not in caches]:
+                del sys.path_importer_cache[name]
+            self.known = {**before, **self.modules}
+
+        def forget(self):
+            bootstrap._find_and_load_unlocked = self.plain
+            self.modules = {}
+
+        def closure(self, name, found):
+            """Every module ahead that importing this one brings, itself and its parents too."""
+            if name in self.modules and name not in found:
+                found[name] = None
+                self.closure(name.rpartition(".")[0], found)
+                for other in self.imports.get(name, ()):
+                    self.closure(other, found)
+                    self.closure(other.rpartition(".")[0], found)
+            return found
+
+        def is_plain(self, names):
+            """Would a plain import find all of them, and all they use, where they were found?"""
+            if tuple(sys.meta_path) != self.meta_path or tuple(sys.path_hooks) != self.path_hooks:
+                return False
+            extra = len(sys.path) - len(self.path)
+            if extra < 0 or tuple(sys.path[extra:]) != self.path:
+                return False
+            first = sys.path[:extra]
+            find = bootstrap.BuiltinImporter.find_spec, self.meta_path[-1].find_spec
+            for name in names:
+                top = name.partition(".")[0]
+                if name in sys.modules:
+                    if sys.modules[name] is not self.known.get(name):
+                        return False
+                elif first and name == top and find[0](name) is None and \
+                        find[1](name, first) is not None:
+                    return False
+                for other in self.imports.get(name, ()):
+                    if other in sys.modules and sys.modules[other] is not self.known.get(other):
+                        return False
+            return True
+
+        def put_back(self, name):
+            """As an import: entered before its body, which imports others; last after it."""
+            if name in sys.modules or name not in self.modules:
+                return
+            parent, _, child = name.rpartition(".")
+            if parent:
+                self.put_back(parent)
+            if name in sys.modules:  # its parent's body imported it
+                return
+            module = sys.modules[name] = self.modules[name]
+            for other in self.imports.get(name, ()):
+                top = other.rpartition(".")[0]
+                if top:
+                    self.put_back(top)
+                self.put_back(other)
+            self.note_search(name, module, parent)
+            del sys.modules[name]
+            sys.modules[name] = module
+            del self.modules[name]
+            if parent:
+                setattr(sys.modules[parent], child, module)
+            if name == "random":
+                module.seed()
+
+        def note_search(self, name, module, parent):
+            """A search leaves an entry for each directory that it looked into."""
+            origin = getattr(getattr(module, "__spec__", None), "origin", None) or ""
+            if not origin.startswith("/"):
+                return
+            for entry in sys.modules[parent].__path__ if parent else sys.path:
+                self.meta_path[-1]._path_importer_cache(entry)
+                if origin.startswith(entry + "/"):
+                    break
+
+        def find_and_load(self, name, import_):
+            if name in self.modules:
+                if self.is_plain(self.closure(name, {})):
+                    self.put_back(name)
+                    return sys.modules[name]
+                self.forget()
+            return self.plain(name, import_)
+
+    def leave():
+        """Nothing shows that this module was ever imported."""
+        sys.path.remove(here)
+        sys.path_importer_cache.pop(here, None)
+        del sys.modules["sitecustomize"]
+        del os.environ["PYTHONPATH"]
+
+    def keep():
+        """What python3 need not take apart when it ends: that is work for nobody."""
+        import gc
+
+        gc.collect()
+        gc.freeze()
+        try:
+            import ctypes
+
+            for module in modules.modules.values():
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
+        except ImportError:
+            pass
+
+    def receive(fd):
+        data = b""
+        while True:
+            part = os.read(fd, 1 << 16)
+            if not part:
+                break
+            data += part
+        count, *rest = data.split(b"\0")[:-1]
+        return rest[:int(count)], rest[int(count):]
+
+    def become(argv, env):
+        argv = [os.fsdecode(arg) for arg in argv]
+        sys.orig_argv[:] = argv
+        sys.argv[:] = argv[1:]
+        if [key + b"=" + value for key, value in os.environb.items()] != env:
+            os.environb.clear()
+            for entry in env:
+                key, _, value = entry.partition(b"=")
+                os.environb[key] = value
+        os.chdir("/work")
+
+    def wait(path):
+        """python3 asks the last of its path hooks about main.py: all of its start is behind it."""
+        try:
+            sys.path_hooks.remove(wait)
+            os.write(1001, b"r")
+            become(*receive(1000))
+            bootstrap._find_and_load_unlocked = modules.find_and_load
+            with open(path, "rb") as file:
+                is_zip = b"PK\5\6" in file.read()
+            os.close(1000)
+            os.write(1001, b"g")
+            os.close(1001)
+        except BaseException as exc:
+            fail(exc)
+        if is_zip:
+            return sys.path_hooks[0](path)
+        raise ImportError("only directories are supported", path=path)
+
+    leave()
+    missing = None
+    try:
+        import sitecustomize  # the image's own
+    except ImportError as exc:
+        missing = exc
+    modules = Ahead()
+    modules.load(ahead)
+    keep()
+    sys.path_hooks.append(wait)
+    return missing
+
+
+def _enter():
+    """Runs _wait() under a file name whose frames Python leaves out of tracebacks of imports."""
+    import os
+
+    def fail(exc):
+        os.write(2, ("sitecustomize: %r\n" % (exc,)).encode())
+        os._exit(127)
+
+    try:
+        with open(__file__, encoding="utf-8") as file:
+            text = file.read()
+        names = {"__name__": "_frozen_importlib", "fail": fail}
+        exec(compile(text.partition("\ndef _enter")[0], "<frozen importlib._bootstrap>", "exec"), names)
+        missing = names["_wait"]()
+    except BaseException as exc:
+        fail(exc)
+    if missing is not None:
+        raise missing  # which site expects
+
+
+_enter()

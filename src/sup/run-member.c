@@ -1,0 +1,167 @@
+/*
+ * How it works.  A member of a pool goes through the same steps as run_job(), in another order: all
+ * that needs no job (slot, disks, template, machine) comes first, with a model in place of the spec,
+ * and then it waits.  What a job adds comes when it is there: its limits, its files in the disks that
+ * the machine already has, its session, and JOB with entropy, identity and time.  From JOB on there
+ * is no difference.
+ *
+ * Until it has said SUP_TAKEN nothing of the job has begun, and whoever sent it may give it to
+ * another; so everything that tells whether this machine can have it comes before.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sup/run-internal.h"
+#include "sup/run.h"
+#include "sys/clock.h"
+
+/* For what is waited for without a poll: helpers, the store, the template. */
+#define PREPARE_NS (300 * NS_PER_S)
+
+static void make_scratch(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    if (stage_make_scratch(&run->spec->limits, run->store->tmpfd, &run->stage, &err) < 0) {
+        run_decide_by_err(run, &err, "stage");
+    }
+}
+
+/* Where the monitor's limits can't be changed no job can be bound to it later. */
+static void try_bound(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    if (run_bound_files(run, run->file_bound, &err) < 0) {
+        run_decide_by_err(run, &err, "pool");
+    }
+}
+
+static void make_machine(struct run *run)
+{
+    void (*const steps[])(struct run * run) = {run_admit, run_take_slot, run_open_disks,
+                                               make_scratch};
+    struct host_tsc tsc = host_tsc_now();
+
+    for (size_t i = 0; i < ARRAY_LEN(steps) && !run->over; i++) {
+        steps[i](run);
+    }
+    if (!run->over) {
+        run_start_machine(run, tsc);
+    }
+    if (!run->over) {
+        try_bound(run);
+    }
+    if (!run->over) {
+        run_serve(run, RUN_TO_RESTORED);
+    }
+}
+
+static void wait_for_job(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    if (client_put(run->client, SUP_WAITS, NULL, 0) < 0) {
+        run_decide(run, EVENT_HOST_FAULT, "pool", "out of memory");
+        return;
+    }
+    client_flush(run->client);
+    run->phase_deadline = UINT64_MAX; /* the pool knows how long a member may wait */
+    run_serve(run, RUN_TO_JOB);
+    if (run->over) {
+        return;
+    }
+    run_last_resort(PREPARE_NS);
+    if (handover_receive(run->client->fd, &run->handover, &err) < 0) {
+        run_decide(run, err.errnum == EPIPE ? EVENT_CANCELED : EVENT_HOST_FAULT, "pool", err.msg);
+    } else if (!class_fits(run->spec, &run->handover.spec) ||
+               !run_warm_fits(run, &run->handover.spec)) {
+        run_decide(run, EVENT_HOST_FAULT, "pool", "the job asks for another machine");
+    } else if (fchdir(run->handover.dir_fd) < 0) {
+        (void)err_sys(&err, "go to the caller's working directory");
+        run_decide(run, EVENT_HOST_FAULT, "pool", err.msg);
+    }
+}
+
+/* A reaper that knows the job takes the place of the one that does not; there always is one. */
+static void change_reaper(struct run *run)
+{
+    struct err err = ERR_INIT;
+
+    run->former = run->reaper;
+    run->reaper = (struct reaper)REAPER_INIT;
+    if (reaper_start(run->hold, &run->reaper_work, &run->reaper, &err) < 0) {
+        run->reaper = run->former;
+        run->former = (struct reaper)REAPER_INIT;
+        run_decide_by_err(run, &err, "admit");
+        return;
+    }
+    reaper_excuse(&run->former);
+}
+
+static void take_job(struct run *run)
+{
+    const struct handover *h = &run->handover;
+    uint64_t held = run->disk_held;
+    struct err err = ERR_INIT;
+
+    run->has_job = true;
+    run->streaming = h->streaming;
+    run->submitted_ns = h->submitted_ns;
+    run->result.pooled = true;
+    run->result.template_built = false; /* if it was, then not for this job */
+    run->result.phases = (struct result_phases){0};
+    run->events.n = 0;
+    run_set_spec(run, &h->spec);
+    run_engine_defaults(run);
+    run->client->queue.max = client_queue_max(&run->spec->limits);
+    if (client_put(run->client, SUP_TAKEN, NULL, 0) < 0) {
+        run_decide(run, EVENT_HOST_FAULT, "pool", "out of memory");
+        return;
+    }
+    run_phase(run, "stage");
+    run_note_submission(run);
+    change_reaper(run);
+    if (!run->over && run_disk_need(run) > held &&
+        hold_set_disk(run->hold, run->store, run_disk_need(run), &err) < 0) {
+        run_decide_by_err(run, &err, "admit");
+    }
+    run->result.phases.admitted = run_now(run);
+}
+
+static void give_job(struct run *run)
+{
+    void (*const steps[])(struct run * run) = {take_job,     run_spool,        run_stage,
+                                               run_bind_job, run_note_monitor, run_send_job};
+
+    for (size_t i = 0; i < ARRAY_LEN(steps) && !run->over; i++) {
+        steps[i](run);
+    }
+}
+
+int run_member(const struct spec *model, const struct store *store, struct hold *hold,
+               struct client *client)
+{
+    struct run *run = run_new(model, store, hold, client, clock_mono_ns());
+
+    if (run == NULL) {
+        return -ENOMEM;
+    }
+    run_last_resort(PREPARE_NS);
+    make_machine(run);
+    run_last_resort(0); /* every wait is a poll, until there is a job */
+    /* Whatever shall warm the machine for its job, whichever it will be, has its place here. */
+    if (!run->over) {
+        wait_for_job(run);
+    }
+    if (!run->over) {
+        run_last_resort(2 * RUN_STAGE_DEADLINE_NS + PREPARE_NS);
+        give_job(run);
+    }
+    if (!run->over) {
+        run_last_resort(0);
+        run_serve(run, RUN_TO_REPORT);
+    }
+    return run_finish(run);
+}

@@ -1,0 +1,18 @@
+/*
+ * warm.h - which jobs can have an interpreter that started before them (docs/warm.md).
+ *
+ * Only those of which a start of their own would make the same process: what an interpreter reads
+ * of its environment when it starts must be what the one that waits has read.
+ */
+#pragma once
+
+#include "job/spec.h"
+
+/*
+ * The language of the interpreter that may wait for this job, or SPEC_COMMAND: then *ret_why is
+ * one sentence for the result, or NULL if the job runs no interpreter of ours at all.
+ */
+enum spec_language warm_for(const struct spec *spec, const char **ret_why) nonnull_all;
+
+/* What a job may use over what the waiting interpreter holds; below, it gets a fresh one. */
+#define WARM_MARGIN_BYTES (16 * MIB)
