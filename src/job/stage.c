@@ -549,7 +549,7 @@ int stage_make_scratch(const struct spec_limits *limits, int tmp_dirfd, struct s
                        struct err *err)
 {
     auto_scratch struct scratch scratch = SCRATCH_INIT;
-    int r = scratch_start(limits, stage->scratch_fd, &scratch, err);
+    int r = scratch_start(limits, stage->scratch_fd, stage->memo_dirfd, &scratch, err);
 
     if (r == 0) {
         r = scratch_finish(&scratch, err);
@@ -575,7 +575,7 @@ static int start_scratch(const struct spec_limits *limits, struct stage *stage, 
         return err_sys(err, "empty the scratch disk");
     }
     stage->made_bytes = 0;
-    return scratch_start(limits, stage->scratch_fd, ret, err);
+    return scratch_start(limits, stage->scratch_fd, stage->memo_dirfd, ret, err);
 }
 
 int stage_fill(const struct spec *spec, const struct stage_archive *archive, int tmp_dirfd,

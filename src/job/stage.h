@@ -29,6 +29,7 @@ struct stage {
     int input_fd;   /* squashfs, read-only use, padded to STAGE_INPUT_DEVICE_BYTES (sparse) */
     int write_fd;   /* the same file, while it is to be filled; then -1 */
     int scratch_fd; /* ext4 of exactly limits.disk_bytes in a file of STAGE_SCRATCH_DEVICE_BYTES */
+    int memo_dirfd; /* STATE, for what is remembered of mke2fs (sys/memo.h); -1: nothing is */
     uint64_t made_bytes, made_inodes; /* the filesystem that is there already; 0 = none */
     struct stage_item program;        /* name NULL: none */
     struct stage_item *inputs;
@@ -40,9 +41,9 @@ struct stage {
 #define STAGE_INPUT_DEVICE_BYTES   (4 * GIB)
 #define STAGE_SCRATCH_DEVICE_BYTES (16 * GIB)
 
-#define STAGE_INIT                                       \
-    {                                                    \
-        .input_fd = -1, .write_fd = -1, .scratch_fd = -1 \
+#define STAGE_INIT                                                         \
+    {                                                                      \
+        .input_fd = -1, .write_fd = -1, .scratch_fd = -1, .memo_dirfd = -1 \
     }
 void stage_fini(struct stage *stage) nonnull_all;
 #define auto_stage on_scope_exit(stage_fini)

@@ -182,6 +182,7 @@ void run_open_disks(struct run *run)
     if (stage_open(run->store->tmpfd, &run->stage, &err) < 0) {
         run_decide_by_err(run, &err, "stage");
     }
+    run->stage.memo_dirfd = run->store->dirfd;
 }
 
 void run_stage(struct run *run)
