@@ -27,6 +27,7 @@ struct template_options {
     bool json;
     bool rm;
     bool all;
+    bool cold;
 };
 
 #define OPT_STATE                                             \
@@ -41,6 +42,8 @@ static const struct opt build_opts[] = {
     OPT_JSON,
     OPT_VALUE("memory", "SIZE", struct template_options, memory,
               "memory limit of the jobs it is for (default: that of airlock run)"),
+    OPT_FLAG("cold-interpreter", struct template_options, cold,
+             "no interpreter waits in it: for commands, and airlock run --cold-interpreter"),
     OPT_VALUE("vcpus", "N", struct template_options, vcpus, "CPUs of their machine"),
 };
 static const struct opt verify_opts[] = {
@@ -172,6 +175,7 @@ static int make_spec(const struct template_options *options, const char *image, 
     if (r == 0) {
         r = set_limit(ret, "memory", options->memory, err);
     }
+    ret->cold_interpreter = options->cold;
     return r < 0 ? r : set_limit(ret, "vcpus", options->vcpus, err);
 }
 
@@ -208,10 +212,10 @@ static int print_built(const struct template_options *options, const struct temp
                        uint64_t ns)
 {
     if (options->json) {
-        return print_json(json_pack("{s:s, s:b, s:s, s:s, s:I, s:I}", "key", t->key.hex, "built",
-                                    (int)t->built, "image", t->image, "engine", t->engine,
-                                    "memory_bytes", (json_int_t)t->machine_bytes, "ns",
-                                    (json_int_t)ns));
+        return print_json(json_pack("{s:s, s:b, s:b, s:s, s:s, s:I, s:I}", "key", t->key.hex,
+                                    "built", (int)t->built, "warm", (int)t->warm, "image", t->image,
+                                    "engine", t->engine, "memory_bytes",
+                                    (json_int_t)t->machine_bytes, "ns", (json_int_t)ns));
     }
     (void)printf(t->built ? "%s  built in %.1f s\n" : "%s  was there already\n", t->key.hex,
                  (double)ns / (double)NS_PER_S);
@@ -292,10 +296,10 @@ static json_t *item_json(const struct template_item *t)
         (void)json_object_set_new(o, "why", json_string(t->why));
     }
     if (o != NULL && t->state != TEMPLATE_DAMAGED) {
-        json_t *more =
-            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I}", "image", f->image, "image_sha256",
-                      f->root.hex, "engine", f->engine, "memory_bytes", (json_int_t)f->memory_bytes,
-                      "vcpus", (json_int_t)f->vcpus, "built", (json_int_t)f->built);
+        json_t *more = json_pack("{s:b, s:s, s:s, s:s, s:I, s:I, s:I}", "warm", (int)f->warm,
+                                 "image", f->image, "image_sha256", f->root.hex, "engine",
+                                 f->engine, "memory_bytes", (json_int_t)f->memory_bytes, "vcpus",
+                                 (json_int_t)f->vcpus, "built", (json_int_t)f->built);
 
         (void)json_object_update(o, more);
         json_decref(more);
@@ -317,11 +321,11 @@ static void print_row(const struct template_item *t)
     (void)age(t->used, used);
     (void)printf("%.*s  ", KEY_SHOWN, t->key.hex);
     if (t->state != TEMPLATE_DAMAGED) {
-        (void)printf("%-12s %.12s  %5" PRIu64 " MiB  %" PRIu64 " vCPU  %-4s  %4" PRIu64
+        (void)printf("%-12s %.12s  %5" PRIu64 " MiB  %" PRIu64 " vCPU  %-4s %s  %4" PRIu64
                      " MB on disk  made %s ago, used %s ago  %s\n",
                      f->image, f->root.hex, (uint64_t)(f->memory_bytes / MIB), f->vcpus, f->engine,
-                     (t->disk_bytes + 500000) / 1000000, age(f->built, old), used,
-                     states[t->state]);
+                     f->warm ? "warm" : "cold", (t->disk_bytes + 500000) / 1000000,
+                     age(f->built, old), used, states[t->state]);
     } else {
         (void)printf("%4" PRIu64 " MB on disk  used %s ago  %s: %s\n",
                      (t->disk_bytes + 500000) / 1000000, used, states[t->state], t->why);

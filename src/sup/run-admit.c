@@ -238,27 +238,7 @@ static enum event_kind boot_event(const struct err *err)
 
 bool run_warm_fits(const struct run *run, const struct spec *spec)
 {
-    return !run->template.warm ||
-           run->template.warm_bytes + WARM_MARGIN_BYTES <= spec->limits.memory_bytes;
-}
-
-/*
- * One with an interpreter in it, if the job can have it and leaves room for it. What cannot be
- * started in this image, or is too large for the limit, is a fresh one's to fail by.
- */
-static int take_kind(struct run *run, struct template_request *q, struct err *err)
-{
-    const char *why = NULL;
-    int r = 0;
-
-    q->config.warm = warm_for(run->spec, &why);
-    r = template_take(q, &run->template, err);
-    if (r < 0 || run_warm_fits(run, run->spec)) {
-        return r;
-    }
-    template_fini(&run->template);
-    q->config.warm = SPEC_COMMAND;
-    return template_take(q, &run->template, err);
+    return template_fits(&run->template, spec);
 }
 
 /* Which interpreter the job gets of the machine that it has, and if not the waiting one why. */
@@ -298,7 +278,7 @@ static void take_template(struct run *run, struct machine_config *config)
     };
 
     run_phase(run, "template");
-    if (take_kind(run, &request, &err) == 0) {
+    if (template_take_for(run->spec, &request, &run->template, &err) == 0) {
         config->warm = request.config.warm; /* the same machine, to its arguments */
         run->result.template = run->template.key;
         run->result.template_built = run->template.built;

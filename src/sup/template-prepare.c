@@ -9,6 +9,7 @@
 
 #include "sup/host.h"
 #include "sup/ledger.h"
+#include "sup/warm.h"
 #include "sys/unique.h"
 
 #define CONSOLE_KEEP 4096
@@ -30,7 +31,35 @@ struct machine_config template_machine(const struct spec *spec, const struct sto
     return config;
 }
 
+bool template_fits(const struct template *t, const struct spec *spec)
+{
+    return !t->warm || t->warm_bytes + WARM_MARGIN_BYTES <= spec->limits.memory_bytes;
+}
+
+int template_take_for(const struct spec *spec, struct template_request *q, struct template *ret,
+                      struct err *err)
+{
+    auto_template struct template t = TEMPLATE_INIT;
+    const char *why = NULL;
+    int r = 0;
+
+    q->config.warm = warm_for(spec, &why);
+    r = template_take(q, &t, err);
+    if (r == 0 && !template_fits(&t, spec)) {
+        template_fini(&t);
+        q->config.warm = SPEC_COMMAND;
+        r = template_take(q, &t, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    *ret = t;
+    t = (struct template)TEMPLATE_INIT;
+    return 0;
+}
+
 struct prepare {
+    const struct spec *spec;
     const struct template_watch *watch;
     char console[CONSOLE_KEEP]; /* the first of it, then the last */
     size_t console_len;
@@ -73,7 +102,7 @@ static int take(struct template_request *q, const struct prepare *p, struct temp
 {
     auto_template struct template t = TEMPLATE_INIT;
     char words[WORDS_MAX] = "";
-    int r = template_take(q, &t, err);
+    int r = template_take_for(p->spec, q, &t, err);
 
     if (r < 0 && err->errnum != ECANCELED) {
         engine_last_words(p->console, p->console_len, words, sizeof(words));
@@ -82,6 +111,7 @@ static int take(struct template_request *q, const struct prepare *p, struct temp
     if (r == 0) {
         ret->key = t.key;
         ret->built = t.built;
+        ret->warm = t.warm;
     }
     return r;
 }
@@ -94,7 +124,7 @@ int template_prepare(const struct store *store, const struct spec *spec,
     auto_store_boot struct store_boot boot = STORE_BOOT_INIT;
     auto_ledger_slot struct ledger_slot slot = LEDGER_SLOT_INIT;
     const struct ledger_capacity by_host = {0};
-    struct prepare p = {.watch = watch};
+    struct prepare p = {.spec = spec, .watch = watch};
     const struct engine *engine = NULL;
     char id[UNIQUE_ID_SIZE];
     char monitor[128];

@@ -13,6 +13,7 @@ struct template_watch {
 struct template_prepared {
     struct digest key;
     bool built; /* by this call; else it was there */
+    bool warm;  /* an interpreter waits in it */
     uint64_t machine_bytes;
     const char *engine; /* static */
     char image[IMAGE_NAME_MAX + 1];

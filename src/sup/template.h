@@ -87,6 +87,16 @@ struct machine_config template_machine(const struct spec *spec, const struct sto
 must_use int template_take(const struct template_request *request, struct template *ret,
                            struct err *err) nonnull_all;
 
+/* False if an interpreter waits in it and leaves too little of the job's memory limit. */
+bool template_fits(const struct template *t, const struct spec *spec) nonnull_all;
+
+/*
+ * The same for a job: with an interpreter in it if the job can have it (warm.h) and it leaves room
+ * for the job; else without. request->config.warm says afterwards which it is.
+ */
+must_use int template_take_for(const struct spec *spec, struct template_request *request,
+                               struct template *ret, struct err *err) nonnull_all;
+
 /* The footer, for template.c and its tests. */
 #define TEMPLATE_FOOTER_BYTES 4096u
 #define TEMPLATE_ENGINE_SIZE  16

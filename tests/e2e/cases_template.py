@@ -173,6 +173,7 @@ def beforehand(t):
     [item] = listed(t, state)
     t.equal((item["key"], item["state"], item["image"], item["image_sha256"], item["vcpus"]),
             (built["key"], "good", "python", machine["image_digest"].removeprefix("sha256:"), 1), "the listed one")
+    t.equal((built["warm"], item["warm"]), (True, True), "an interpreter waits")
     t.equal(item["memory_bytes"], machine["memory_bytes"], "memory")
     t.true(0 < item["disk_bytes"] < item["memory_bytes"], f"{item['disk_bytes']} bytes on disk")
     t.equal([p.name for p in (state / "slots").iterdir()], ["lock"], "slots")
