@@ -15,7 +15,7 @@
 #define HEX_AB "abababababababababababababababababababababababababababababababab"
 #define STATE  "the state of a machine"
 #define BUILT  1796000000u
-#define PAGE   4096
+#define PAGE   ((off_t)4096)
 
 static struct store here(void)
 {
@@ -25,7 +25,7 @@ static struct store here(void)
 /* A file of MIB bytes that is a hole but for pages 3 and 200. */
 static void fill(int fd)
 {
-    char page[PAGE];
+    char page[4096];
 
     memset(page, 'm', sizeof(page));
     assert_int_equal(ftruncate(fd, MIB), 0);
@@ -277,7 +277,7 @@ static void holes_and_zeros_have_one_digest_and_places_count(void **state)
     static const char zeros[MIB];
     struct digest is[3] = {{.hex = ""}};
     struct err err = ERR_INIT;
-    char page[PAGE];
+    char page[4096];
 
     (void)state;
     memset(page, 'm', sizeof(page));
