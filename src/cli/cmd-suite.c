@@ -42,7 +42,7 @@ static const char epilog[] =
 
 struct suite_options {
     bool list, quick, json;
-    const char *filter, *language, *engine, *state, *cases, *html, *jobs;
+    const char *filter, *language, *engine, *state, *cases, *html, *jobs, *pool;
 };
 
 static int take_language(void *config, const struct opt *opt, char *value, struct err *err)
@@ -72,6 +72,8 @@ static int take_engine(void *config, const struct opt *opt, char *value, struct 
 static const struct opt options_table[] = {
     OPT_VALUE("jobs", "N", struct suite_options, jobs,
               "machines at once; also -j N (default: the number of CPUs)"),
+    OPT_VALUE("pool", "N", struct suite_options, pool,
+              "keep N restored machines waiting for the next programs, and run each in one"),
     OPT_VALUE("filter", "RE", struct suite_options, filter,
               "only programs whose FAMILY/KIND.py matches this extended regular expression"),
     {.name = "language",
@@ -108,12 +110,16 @@ struct suite {
     struct suite_cases cases;
     struct suite_setup setup;
     struct suite_facts facts;
+    struct store store; /* of the pool */
+    struct pool *pool;
     FILE *table;
     size_t done, all;
 };
 
 static void suite_fini(struct suite *s)
 {
+    pool_free(s->pool);
+    store_fini(&s->store);
     suite_cases_fini(&s->cases);
     suite_setup_fini(&s->setup);
 }
@@ -279,10 +285,57 @@ static int ensure_images(const struct suite *s, struct err *err)
     return r;
 }
 
+static int parse_pool(const struct suite_options *o, unsigned int *ret, struct err *err)
+{
+    uint64_t v = 0;
+
+    if (o->pool == NULL) {
+        return 0;
+    }
+    if (num_parse_u64(o->pool, &v) < 0 || v == 0 || v > POOL_MEMBERS_MAX) {
+        return err_usage(err, "--pool '%.32s': give a number from 1 to %u", o->pool,
+                         POOL_MEMBERS_MAX);
+    }
+    *ret = (unsigned int)v;
+    return 0;
+}
+
+static int open_pool(struct suite *s, struct err *err)
+{
+    const struct pool_config config = {.store = &s->store, .members_max = s->facts.pool_size};
+    int r = s->facts.pool_size > 0 ? store_open(s->options->state, &s->store, err) : 0;
+
+    if (r == 0 && s->facts.pool_size > 0) {
+        r = pool_new(&config, &s->pool, err);
+        s->setup.pool = s->pool;
+    }
+    return r;
+}
+
+/* All machines that still wait are gone afterwards. */
+static void close_pool(struct suite *s)
+{
+    struct pool_stats stats;
+
+    if (s->pool != NULL) {
+        pool_stats(s->pool, &stats);
+        s->facts.pool_hits = stats.hits;
+        s->facts.pool_misses = stats.misses;
+        s->facts.pool_restored = stats.restored;
+    }
+    pool_free(s->pool);
+    s->pool = NULL;
+    s->setup.pool = NULL;
+}
+
 static int run(struct suite *s, struct err *err)
 {
-    struct suite_run run = {
-        .cases = &s->cases, .setup = &s->setup, .jobs = s->facts.jobs, .on_end = on_end, .ctx = s};
+    struct suite_run run = {.cases = &s->cases,
+                            .setup = &s->setup,
+                            .jobs = s->facts.jobs,
+                            .pool_size = s->facts.pool_size,
+                            .on_end = on_end,
+                            .ctx = s};
     uint64_t start = clock_mono_ns();
     int r = suite_setup_init(&s->setup, err);
 
@@ -298,11 +351,15 @@ static int run(struct suite *s, struct err *err)
         r = fail_unpaired(s, err);
     }
     if (r == 0) {
+        r = open_pool(s, err);
+    }
+    if (r == 0) {
         r = suite_skip_needy(&run, err);
     }
     if (r == 0) {
         r = suite_run(&run, err);
     }
+    close_pool(s);
     s->facts.ns = clock_mono_ns() - start;
     s->facts.interrupted = r < 0;
     return r;
@@ -380,8 +437,10 @@ static void widen_jobs(int argc, char **argv)
 int cmd_suite(int argc, char **argv)
 {
     struct suite_options options = {0};
-    __attribute__((cleanup(suite_fini))) struct suite s = {
-        .options = &options, .cases = SUITE_CASES_INIT, .setup = SUITE_SETUP_INIT};
+    __attribute__((cleanup(suite_fini))) struct suite s = {.options = &options,
+                                                           .cases = SUITE_CASES_INIT,
+                                                           .setup = SUITE_SETUP_INIT,
+                                                           .store = STORE_INIT};
     struct opt_rest rest = {0};
     struct err err = ERR_INIT;
     struct err late = ERR_INIT;
@@ -400,6 +459,9 @@ int cmd_suite(int argc, char **argv)
     s.facts = (struct suite_facts){
         .cases = options.cases, .filter = options.filter, .quick = options.quick};
     r = parse_jobs(&options, &s.facts.jobs, &err);
+    if (r == 0) {
+        r = parse_pool(&options, &s.facts.pool_size, &err);
+    }
     if (r == 0) {
         r = load(&s, &err);
     }

@@ -11,9 +11,13 @@
 
 #include "base/str.h"
 
+#include "airlock/verdict.h"
+#include "cli/run-options.h"
 #include "cli/suite-judge.h"
 #include "cli/suite-limits.h"
+#include "job/outputs.h"
 #include "job/result.h"
+#include "job/verdict.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -65,6 +69,8 @@ void suite_setup_fini(struct suite_setup *setup)
 void suite_job_fini(struct suite_job *job)
 {
     proc_fini(&job->proc);
+    sup_fini(&job->sup);
+    buf_fini(&job->text);
     fd_close_p(&job->out_fd);
     fd_close_p(&job->err_fd);
     *job = (struct suite_job)SUITE_JOB_INIT;
@@ -220,6 +226,56 @@ static int command_line(const struct suite_setup *setup, struct suite_case *c,
     return r;
 }
 
+/* As a process, as a user would. */
+static int spawn(const struct suite_words *words, struct suite_job *job, struct err *err)
+{
+    const struct proc_fd fds[] = {{.fd = job->out_fd, .target = STDOUT_FILENO},
+                                  {.fd = job->err_fd, .target = STDERR_FILENO}};
+    const struct proc_spec spec = {.argv = (const char *const *)words->list,
+                                   .envp = (const char *const *)environ,
+                                   .fds = fds,
+                                   .n_fds = ARRAY_LEN(fds),
+                                   .die_with_parent = true};
+
+    return proc_spawn(&spec, &job->proc, err);
+}
+
+/* The words from "run" on. False: they are no job, and `airlock run` says best what is wrong. */
+static bool parse(const struct suite_words *words, struct run_options *ret)
+{
+    auto_suite_words struct suite_words copy = {.n = 0};
+    char *argv[SUITE_WORDS_MAX + 1]; /* the parser moves its pointers about */
+    struct err ignored = ERR_INIT;
+    int exit_code = 0;
+
+    for (size_t i = 1; i < words->n; i++) { /* the values of --env are wiped from the copy */
+        if (suite_word(&copy, &ignored, "%s", words->list[i]) < 0) {
+            return false;
+        }
+    }
+    memcpy(argv, copy.list, sizeof(argv));
+    return run_options_parse(ret, (int)copy.n, argv, &exit_code) && ret->fault.class == ERR_NONE &&
+           spec_check(&ret->spec, &ignored) == 0 &&
+           (ret->spec.out_dir == NULL || outputs_check_dir(ret->spec.out_dir, &ignored) == 0);
+}
+
+static int start(const struct suite_setup *setup, const struct suite_words *words,
+                 struct suite_job *job, struct err *err)
+{
+    auto_run_options struct run_options options;
+    bool hit = false;
+
+    if (setup->pool == NULL) {
+        return spawn(words, job, err);
+    }
+    run_options_init(&options);
+    if (!parse(words, &options)) {
+        return spawn(words, job, err);
+    }
+    job->text.max = RESULT_JSON_MAX;
+    return pool_submit(setup->pool, &options.spec, false, &job->sup, &hit, err);
+}
+
 int suite_job_start(struct suite_setup *setup, struct suite_case *c, struct suite_job *ret,
                     struct err *err)
 {
@@ -227,8 +283,6 @@ int suite_job_start(struct suite_setup *setup, struct suite_case *c, struct suit
     auto_suite_job struct suite_job job = SUITE_JOB_INIT;
     auto_fd int dirfd = -1;
     struct place at = {.fd = -1};
-    struct proc_spec spec = {.envp = (const char *const *)environ, .die_with_parent = true};
-    struct proc_fd fds[2] = {0};
     int r = 0;
 
     (void)snprintf(job.name, sizeof(job.name), "%u", setup->numbers++);
@@ -251,14 +305,9 @@ int suite_job_start(struct suite_setup *setup, struct suite_case *c, struct suit
     if (r < 0) {
         return err_wrap(err, "%s", c->path);
     }
-    fds[0] = (struct proc_fd){.fd = job.out_fd, .target = STDOUT_FILENO};
-    fds[1] = (struct proc_fd){.fd = job.err_fd, .target = STDERR_FILENO};
-    spec.fds = fds;
-    spec.n_fds = ARRAY_LEN(fds);
-    spec.argv = (const char *const *)words.list;
     job.start_ns = clock_mono_ns();
     job.give_up_ns = job.start_ns + suite_wall_ns(c, setup->emulated) + SUITE_PATIENCE_NS;
-    r = proc_spawn(&spec, &job.proc, err);
+    r = start(setup, &words, &job, err);
     if (r < 0) {
         return r;
     }
@@ -267,6 +316,55 @@ int suite_job_start(struct suite_setup *setup, struct suite_case *c, struct suit
     *ret = job;
     job = (struct suite_job)SUITE_JOB_INIT;
     return 0;
+}
+
+int suite_job_model(const struct suite_setup *setup, const struct suite_case *c, struct spec *ret,
+                    struct err *err)
+{
+    const struct place nowhere = {.fd = -1, .path = "."};
+    auto_suite_words struct suite_words words = {.n = 0};
+    auto_run_options struct run_options options;
+    json_t *changes = json_array();
+    int r = setup_words(setup, c, &nowhere, &words, err);
+
+    run_options_init(&options);
+    if (r == 0) {
+        r = suite_limit_words(c, setup->emulated, &words, changes, err);
+    }
+    if (r == 0) {
+        r = suite_word(&words, err, "%s", program_name(c));
+    }
+    json_decref(changes);
+    if (r == 0) {
+        (void)parse(&words, &options); /* what is no job has its defaults, and fits less */
+        *ret = options.spec;
+        spec_init(&options.spec);
+    }
+    return r;
+}
+
+int suite_job_fd(const struct suite_job *job)
+{
+    return job->sup.proc.pid > 0 ? job->sup.fd : job->proc.pidfd;
+}
+
+bool suite_job_hear(struct suite_job *job)
+{
+    struct sup_event ev = {0};
+    struct err ignored = ERR_INIT;
+
+    if (job->sup.proc.pid <= 0) {
+        return true; /* its end is the one thing to hear */
+    }
+    if (sup_next(&job->sup, &ev, &ignored) <= 0) {
+        return true; /* without a result */
+    }
+    job->done = ev.kind == SUP_RESULT;
+    if (job->done) {
+        (void)!buf_put(&job->text, ev.data,
+                       ev.len); /* without it: no result, and so it is judged */
+    }
+    return job->done;
 }
 
 static void fts_close_p(FTS **fts)
@@ -316,19 +414,24 @@ static int check_exported(const char *dir, const json_t *result, struct buf *why
 
 static json_t *read_result(struct suite_job *job, struct buf *why)
 {
-    auto_buf struct buf text = BUF_INIT(RESULT_JSON_MAX);
+    struct buf text = BUF_INIT(RESULT_JSON_MAX);
     struct err err = ERR_INIT;
     json_error_t at;
     json_t *result = NULL;
 
-    if (lseek(job->out_fd, 0, SEEK_SET) < 0 ||
-        fd_read_all(job->out_fd, "the result", &text, &err) < 0) {
+    if (job->done) {
+        text = job->text;
+        job->text = (struct buf){0};
+    } else if (lseek(job->out_fd, 0, SEEK_SET) < 0 ||
+               fd_read_all(job->out_fd, "the result", &text, &err) < 0) {
         (void)!buf_printf(why, "the result can't be read: %s", err.msg);
+        buf_fini(&text);
         return NULL;
     }
     result = text.len > 0 ? json_loadb((const char *)text.data, text.len,
                                        JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &at)
                           : NULL;
+    buf_fini(&text);
     if (!json_is_object(result)) {
         json_decref(result);
         (void)!buf_printf(why, "airlock run gave no JSON result");
@@ -385,6 +488,29 @@ static void shrink(json_t *result, const char *stream)
     (void)!json_object_set_new(o, "data", json_stringn(text, n));
 }
 
+/* Whether it did, and how; a job of the pool has no process, so its verdict is the exit code. */
+static bool has_ended(struct suite_job *job, struct proc_end *ret)
+{
+    struct err ignored = ERR_INIT;
+
+    if (job->sup.proc.pid <= 0) {
+        return proc_wait(&job->proc, 0, ret, &ignored) == 0;
+    }
+    ret->code = -1;
+    return job->done || clock_mono_ns() < job->give_up_ns;
+}
+
+/* The exit code that `airlock run` gives for a verdict. */
+static int exit_code_of(const char *verdict)
+{
+    for (int v = AIRLOCK_SUCCESS; verdict != NULL && v <= AIRLOCK_CANCELED; v++) {
+        if (strcmp(verdict_name((enum airlock_verdict)v), verdict) == 0) {
+            return v;
+        }
+    }
+    return -1;
+}
+
 static int judge(const struct suite_setup *setup, struct suite_job *job, const struct proc_end *end,
                  struct err *err)
 {
@@ -409,7 +535,11 @@ static int judge(const struct suite_setup *setup, struct suite_job *job, const s
     }
     json_decref(job->c->outcome.result);
     job->c->outcome.result = result;
-    good = suite_judge(job->c, result, end->signaled ? -1 : end->code, &why);
+    good = suite_judge(job->c, result,
+                       job->done       ? exit_code_of(verdict)
+                       : end->signaled ? -1
+                                       : end->code,
+                       &why);
     (void)snprintf(out, sizeof(out), "%s/%s/out", setup->dir, job->name);
     good = (!wants_outputs(job->c) || check_exported(out, result, &why) == 0) && good;
     shrink(result, "stdout");
@@ -421,13 +551,13 @@ int suite_job_end(const struct suite_setup *setup, struct suite_job *job, struct
 {
     auto_buf struct buf why = BUF_INIT(SUITE_WHY_MAX);
     struct proc_end end = {0};
-    struct err late = ERR_INIT;
     struct err ignored = ERR_INIT;
     int r = 0;
     int removed = 0;
 
-    if (proc_wait(&job->proc, 0, &end, &late) < 0) {
+    if (!has_ended(job, &end)) {
         proc_kill(&job->proc);
+        proc_kill(&job->sup.proc);
         (void)!buf_printf(&why, "no answer within the wall limit and %llu s",
                           SUITE_PATIENCE_NS / NS_PER_S);
         r = settle(job, SUITE_FAILED, &why, err);

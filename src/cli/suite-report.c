@@ -238,14 +238,15 @@ static json_t *got_object(const struct suite_case *c)
     if (result == NULL) {
         return json_null();
     }
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "shown",
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "shown",
                      safe_text(suite_got(c, got, sizeof(got))), "verdict",
                      copy_of(result, "verdict"), "reason", copy_of(result, "reason"), "message",
                      copy_of(result, "message"), "exit_code", copy_of(result, "exit_code"),
                      "signal", copy_of(result, "signal"), "limits", copy_of(result, "limits"),
                      "phases", copy_of(result, "phases"), "peaks", copy_of(result, "peaks"),
                      "events", kinds_of_events(result), "outputs", copy_of(result, "outputs"),
-                     "dropped", copy_of(result, "dropped"));
+                     "dropped", copy_of(result, "dropped"), "pooled",
+                     copy_of(json_object_get(result, "machine"), "pooled"));
 }
 
 static json_t *case_object(const struct suite_case *c)
@@ -374,6 +375,16 @@ static json_t *list_of(const struct suite_cases *cases)
     return list;
 }
 
+/* null without --pool. */
+static json_t *pool_object(const struct suite_facts *facts)
+{
+    return facts->pool_size == 0
+               ? json_null()
+               : json_pack("{s:i,s:I,s:I,s:I}", "machines", (int)facts->pool_size, "hits",
+                           (json_int_t)facts->pool_hits, "misses", (json_int_t)facts->pool_misses,
+                           "restored", (json_int_t)facts->pool_restored);
+}
+
 json_t *suite_report(const struct suite_cases *cases, const struct suite_facts *facts)
 {
     struct suite_count n = suite_count(cases);
@@ -384,10 +395,10 @@ json_t *suite_report(const struct suite_cases *cases, const struct suite_facts *
         (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
     }
     return json_pack(
-        "{s:s,s:s,s:f,s:o,s:s,s:s,s:o,s:i,s:o,s:o,s:b,s:b,s:b,s:{s:i,s:i,s:i,s:i,s:i,s:i},s:o}",
+        "{s:s,s:s,s:f,s:o,s:s,s:s,s:o,s:i,s:o,s:o,s:o,s:b,s:b,s:b,s:{s:i,s:i,s:i,s:i,s:i,s:i},s:o}",
         "airlock", AIRLOCK_VERSION, "started", when, "seconds", (double)facts->ns / 1e9, "host",
         host_object(), "engine", facts->engine, "isolation", facts->isolation, "machine",
-        machine_object(cases), "jobs", (int)facts->jobs, "cases_from",
+        machine_object(cases), "jobs", (int)facts->jobs, "pool", pool_object(facts), "cases_from",
         facts->cases != NULL ? safe_text(facts->cases) : json_string("built in"), "filter",
         safe_text(facts->filter), "quick", facts->quick ? 1 : 0, "interrupted",
         facts->interrupted ? 1 : 0, "all_hold",

@@ -24,6 +24,8 @@ struct suite_facts {
     bool emulated;
     bool interrupted;
     unsigned int jobs;
+    unsigned int pool_size; /* 0: no pool */
+    uint64_t pool_hits, pool_misses, pool_restored;
     time_t started;
     uint64_t ns; /* the whole run */
 };

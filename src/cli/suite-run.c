@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 
+#include "cli/suite-pool.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -57,11 +58,44 @@ static struct suite_case *next_case(const struct state *s)
     return first;
 }
 
+/*
+ * The pool makes machines for the cases that come next; while there is no room, only for the first,
+ * so that what waits for others keeps nothing from it.
+ */
+static int plan(const struct state *s, struct err *err)
+{
+    const struct suite_cases *cases = s->run->cases;
+    const struct suite_case *next[POOL_MEMBERS_MAX];
+    const struct suite_case *first = next_case(s);
+    bool crowded = clock_mono_ns() < s->not_before;
+    size_t n = 0;
+
+    if (first != NULL && !crowded) {
+        next[n++] = first;
+    }
+    for (size_t i = 0; i < cases->n && n < s->run->pool_size && !crowded; i++) {
+        const struct suite_case *c = &cases->list[i];
+
+        if (c->selected && c->outcome.state == SUITE_WAITING && c != first) {
+            next[n++] = c;
+        }
+    }
+    return suite_pool_plan(s->run, next, n, err);
+}
+
 static int start_some(struct state *s, struct err *err)
 {
     for (unsigned int i = 0; i < s->run->jobs && clock_mono_ns() >= s->not_before; i++) {
         struct suite_case *c = s->jobs[i].c == NULL ? next_case(s) : NULL;
-        int r = c != NULL ? suite_job_start(s->run->setup, c, &s->jobs[i], err) : 0;
+        int r = c != NULL && s->run->pool_size > 0 ? suite_pool_ask(s->run, c, err) : 0;
+
+        if (r > 0) {
+            return 0; /* its machine is being restored */
+        }
+        if (r < 0) {
+            return r;
+        }
+        r = c != NULL ? suite_job_start(s->run->setup, c, &s->jobs[i], err) : 0;
 
         if (r < 0) {
             return r;
@@ -124,25 +158,30 @@ static int patience(const struct state *s, bool more)
 
 static int wait_some(struct state *s, int signals, bool more, struct err *err)
 {
-    struct pollfd fds[SUITE_JOBS_MAX + 1];
+    struct pollfd fds[SUITE_JOBS_MAX + 2];
+    struct pool *pool = s->run->setup->pool;
     unsigned int n = s->run->jobs;
 
     for (unsigned int i = 0; i < n; i++) {
-        fds[i] = (struct pollfd){.fd = s->jobs[i].c != NULL ? s->jobs[i].proc.pidfd : -1,
+        fds[i] = (struct pollfd){.fd = s->jobs[i].c != NULL ? suite_job_fd(&s->jobs[i]) : -1,
                                  .events = POLLIN};
     }
     fds[n] = (struct pollfd){.fd = signals, .events = POLLIN};
-    if (poll(fds, n + 1, patience(s, more)) < 0 && errno != EINTR) {
+    fds[n + 1] = (struct pollfd){.fd = pool != NULL ? pool_fd(pool) : -1, .events = POLLIN};
+    if (poll(fds, n + 2, patience(s, more)) < 0 && errno != EINTR) {
         return err_sys(err, "poll");
     }
     if (fds[n].revents != 0) {
         return err_set(err, ERR_USAGE, EINTR, "interrupted");
     }
+    if (fds[n + 1].revents != 0) {
+        pool_tick(pool);
+    }
     for (unsigned int i = 0; i < n; i++) {
         struct suite_job *job = &s->jobs[i];
-        int r = job->c != NULL && (fds[i].revents != 0 || clock_mono_ns() >= job->give_up_ns)
-                    ? end_one(s, job, err)
-                    : 0;
+        bool ended = job->c != NULL && ((fds[i].revents != 0 && suite_job_hear(job)) ||
+                                        clock_mono_ns() >= job->give_up_ns);
+        int r = ended ? end_one(s, job, err) : 0;
 
         if (r < 0) {
             return r;
@@ -179,7 +218,10 @@ int suite_run(const struct suite_run *run, struct err *err)
     while (r == 0) {
         bool more = false;
 
-        r = start_some(&s, err);
+        r = run->pool_size > 0 ? plan(&s, err) : 0;
+        if (r == 0) {
+            r = start_some(&s, err);
+        }
         more = next_case(&s) != NULL;
         if (r < 0 || (s.running == 0 && !more)) {
             break;

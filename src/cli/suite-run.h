@@ -19,7 +19,8 @@
 struct suite_run {
     struct suite_cases *cases;
     struct suite_setup *setup;
-    unsigned int jobs; /* at once, 1 to SUITE_JOBS_MAX */
+    unsigned int jobs;      /* at once, 1 to SUITE_JOBS_MAX */
+    unsigned int pool_size; /* machines that wait for cases; 0 = there is no setup->pool */
     /* A case has ended, or will not be run. */
     void (*on_end)(void *ctx, const struct suite_case *c);
     void *ctx;

@@ -41,6 +41,26 @@ void boot_complain(const char *text)
     }
 }
 
+int boot_parameter(const char *name, char *ret, size_t size, struct err *err)
+{
+    char line[4096];
+    char key[64];
+    const char *at = NULL;
+    int r = file_read(AT_FDCWD, "/proc/cmdline", line, sizeof(line), err);
+
+    ret[0] = '\0';
+    if (r < 0) {
+        return r;
+    }
+    (void)snprintf(key, sizeof(key), " airlock.%s=", name);
+    at = strstr(line, key);
+    if (at != NULL) {
+        at += strlen(key);
+        (void)snprintf(ret, size, "%.*s", (int)strcspn(at, " "), at);
+    }
+    return 0;
+}
+
 static int do_mount(const char *what, const char *where, const char *type, unsigned long flags,
                     const char *options, struct err *err)
 {

@@ -9,7 +9,8 @@
 struct boot {
     char input_dev[BOOT_DEV_MAX]; /* "/dev/vdb", found by serial, not opened */
     char scratch_dev[BOOT_DEV_MAX];
-    int machine_id_fd; /* the program's /etc/machine-id, empty until there is a job */
+    bool scratch_mounted; /* before there was a job: a disk of the default size */
+    int machine_id_fd;    /* the program's /etc/machine-id, empty until there is a job */
 };
 
 /*
@@ -18,6 +19,9 @@ struct boot {
  */
 must_use int boot_early(int *ret_port, struct err *err) nonnull_all;
 must_use int boot_root(struct boot *ret, struct err *err) nonnull_all;
+
+/* The value of airlock.NAME= on the kernel's command line, or "" if it is not there. */
+must_use int boot_parameter(const char *name, char *ret, size_t size, struct err *err) nonnull_all;
 
 /* The links and the directory for shared memory that every /dev has, in the empty directory. */
 must_use int boot_dev_links(int dirfd, struct err *err) nonnull_all;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <linux/random.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -90,7 +91,9 @@ static int bind(const char *from, const char *name, struct err *err)
 
 static int apply_input(const struct boot *boot, struct msg_job *job, struct err *err)
 {
-    (void)job;
+    if (!job->input) {
+        return 0; /* /in is the image's own directory, empty */
+    }
     if (mount(boot->input_dev, PATH_INPUT, "squashfs", MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) <
         0) {
         return err_sys(err, "mount the input device '%s'", boot->input_dev);
@@ -106,7 +109,7 @@ static int make_scratch_dir(const char *name, mode_t mode, uid_t uid, struct err
     return 0;
 }
 
-static int apply_scratch(const struct boot *boot, struct msg_job *job, struct err *err)
+static int mount_scratch(const struct boot *boot, uid_t uid, struct err *err)
 {
     static const struct {
         const char *from;
@@ -125,8 +128,7 @@ static int apply_scratch(const struct boot *boot, struct msg_job *job, struct er
         return err_sys(err, "mount the scratch device '%s'", boot->scratch_dev);
     }
     for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
-        int r = make_scratch_dir(dirs[i].from, dirs[i].mode, dirs[i].program ? program_uid(job) : 0,
-                                 err);
+        int r = make_scratch_dir(dirs[i].from, dirs[i].mode, dirs[i].program ? uid : 0, err);
 
         if (r < 0) {
             return r;
@@ -137,6 +139,11 @@ static int apply_scratch(const struct boot *boot, struct msg_job *job, struct er
         }
     }
     return 0;
+}
+
+static int apply_scratch(const struct boot *boot, struct msg_job *job, struct err *err)
+{
+    return boot->scratch_mounted ? 0 : mount_scratch(boot, program_uid(job), err);
 }
 
 /* Root sees every device of the machine, over what boot_root() made for other programs. */
@@ -171,36 +178,41 @@ static int apply_shm(const struct boot *boot, struct msg_job *job, struct err *e
     return 0;
 }
 
-static int apply_program(const struct boot *boot, struct msg_job *job, struct err *err)
+/* From the frame, or from the input device. */
+static int write_program(const struct msg_job *job, int out, struct err *err)
 {
     auto_fd int prog = -1;
-    auto_fd int work = -1;
     auto_fd int in = -1;
-    auto_fd int out = -1;
     uint64_t bytes = 0;
+    int r = 0;
+
+    if (job->program_data != NULL) {
+        return fd_write_full(out, job->program_data, job->program_len, err);
+    }
+    r = fd_open(AT_FDCWD, PATH_INPUT "/prog", O_PATH | O_DIRECTORY, 0, &prog, err);
+    if (r == 0) {
+        r = fd_open(prog, job->program, O_RDONLY | O_NOFOLLOW, 0, &in, err);
+    }
+    return r < 0 ? r : fd_copy(in, out, PROGRAM_BYTES_MAX, &bytes, err);
+}
+
+static int apply_program(const struct boot *boot, struct msg_job *job, struct err *err)
+{
+    auto_fd int work = -1;
+    auto_fd int out = -1;
     int r = 0;
 
     (void)boot;
     if (job->program[0] == '\0') {
         return 0;
     }
-    r = fd_open(AT_FDCWD, PATH_INPUT "/prog", O_PATH | O_DIRECTORY, 0, &prog, err);
-    if (r < 0) {
-        return r;
-    }
     r = fd_open(AT_FDCWD, PATH_SCRATCH "/work", O_PATH | O_DIRECTORY, 0, &work, err);
-    if (r < 0) {
-        return r;
+    if (r == 0) {
+        r = fd_open(work, job->program, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644, &out, err);
     }
-    r = fd_open(prog, job->program, O_RDONLY | O_NOFOLLOW, 0, &in, err);
-    if (r < 0) {
-        return r;
+    if (r == 0) {
+        r = write_program(job, out, err);
     }
-    r = fd_open(work, job->program, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644, &out, err);
-    if (r < 0) {
-        return r;
-    }
-    r = fd_copy(in, out, PROGRAM_BYTES_MAX, &bytes, err);
     if (r < 0) {
         return r;
     }
@@ -214,22 +226,21 @@ static int apply_program(const struct boot *boot, struct msg_job *job, struct er
  * The filesystem has a few inodes more than asked for (whole blocks of them): files out of the
  * program's sight take the rest, so that the limit is what it says.
  */
-static int apply_inodes(const struct boot *boot, struct msg_job *job, struct err *err)
+static int take_inodes(uint64_t inodes, struct err *err)
 {
     struct statvfs st = {0};
 
-    (void)boot;
     if (mkdir(PATH_SCRATCH "/spare", 0700) < 0) {
         return err_sys(err, "mkdir '/spare' on scratch");
     }
     if (statvfs(PATH_SCRATCH, &st) < 0) {
         return err_sys(err, "statvfs '%s'", PATH_SCRATCH);
     }
-    if (st.f_ffree < job->inodes || st.f_ffree - job->inodes > SPARE_INODES_MAX) {
+    if (st.f_ffree < inodes || st.f_ffree - inodes > SPARE_INODES_MAX) {
         return err_guest(err, "scratch has %" PRIu64 " free inodes, not the %" PRIu64 " asked for",
-                         (uint64_t)st.f_ffree, job->inodes);
+                         (uint64_t)st.f_ffree, inodes);
     }
-    for (uint64_t n = st.f_ffree - job->inodes; n > 0; n--) {
+    for (uint64_t n = st.f_ffree - inodes; n > 0; n--) {
         char path[64];
 
         (void)snprintf(path, sizeof(path), PATH_SCRATCH "/spare/%" PRIu64, n);
@@ -238,6 +249,36 @@ static int apply_inodes(const struct boot *boot, struct msg_job *job, struct err
         }
     }
     return 0;
+}
+
+/* A disk that was mounted ahead has one inode more, for a program. */
+static int apply_inodes(const struct boot *boot, struct msg_job *job, struct err *err)
+{
+    if (!boot->scratch_mounted) {
+        return take_inodes(job->inodes, err);
+    }
+    if (job->program[0] == '\0' && mknod(PATH_SCRATCH "/spare/program", S_IFREG | 0400, 0) < 0) {
+        return err_sys(err, "take the program's inode");
+    }
+    return 0;
+}
+
+int job_mount_ahead(struct boot *boot, struct err *err)
+{
+    char text[32];
+    uint64_t inodes = 0;
+    int r = boot_parameter("scratch", text, sizeof(text), err);
+
+    inodes = strtoull(text, NULL, 10);
+    if (r < 0 || inodes == 0) {
+        return r;
+    }
+    r = mount_scratch(boot, PROGRAM_UID, err);
+    if (r == 0) {
+        r = take_inodes(inodes + 1, err);
+    }
+    boot->scratch_mounted = r == 0;
+    return r;
 }
 
 int job_apply(const struct boot *boot, struct msg_job *job, const char **ret_phase, struct err *err)

@@ -8,6 +8,12 @@
 #include "proto/msg.h"
 
 /*
+ * Mounts the scratch filesystem, if airlock.scratch=INODES on the kernel's command line says that
+ * every job of this machine has the same: its device then holds it already.
+ */
+must_use int job_mount_ahead(struct boot *boot, struct err *err) nonnull_all;
+
+/*
  * Applies job in the order that uniqueness needs (entropy first) and wipes its entropy. On failure
  * *ret_phase names the step, for FAILED.
  */

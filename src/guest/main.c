@@ -17,6 +17,7 @@
 
 #include "guest/agent.h"
 #include "guest/cgroup.h"
+#include "guest/job.h"
 #include "sys/clock.h"
 
 static void __attribute__((noreturn)) power_off(void)
@@ -87,7 +88,7 @@ int main(void)
         power_off();
     }
     channel_init(&agent.ch, port);
-    if (boot_root(&agent.boot, &err) < 0) {
+    if (boot_root(&agent.boot, &err) < 0 || job_mount_ahead(&agent.boot, &err) < 0) {
         agent_fail(&agent, "boot", &err);
     } else {
         (void)!warm_boot(&agent.warm, &agent.io, &agent.child, &cold);

@@ -21,6 +21,7 @@
 
 #include "base/buf.h"
 
+#include "guest/boot.h"
 #include "guest/cgroup.h"
 #include "guest/file.h"
 #include "guest/paths.h"
@@ -28,7 +29,6 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-#define PARAMETER    " airlock.warm="
 #define WAIT_NS      (45 * NS_PER_S) /* emulated, on a busy host; the host's own deadline is 60 s */
 #define FAREWELL_MAX 160             /* of what a failing interpreter says */
 
@@ -70,27 +70,20 @@ static const struct warm_kind kinds[] = {
 
 static int find_kind(const struct warm_kind **ret, struct err *err)
 {
-    char line[4096];
-    const char *at = NULL;
-    int r = file_read(AT_FDCWD, "/proc/cmdline", line, sizeof(line), err);
+    char name[32];
+    int r = boot_parameter("warm", name, sizeof(name), err);
 
     *ret = NULL;
-    if (r < 0) {
+    if (r < 0 || name[0] == '\0') {
         return r;
     }
-    at = strstr(line, PARAMETER);
-    if (at == NULL) {
-        return 0;
-    }
-    at += strlen(PARAMETER);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        if (strcspn(at, " ") == strlen(kinds[i].name) &&
-            strncmp(at, kinds[i].name, strlen(kinds[i].name)) == 0) {
+        if (strcmp(name, kinds[i].name) == 0) {
             *ret = &kinds[i];
             return 0;
         }
     }
-    return err_sys_num(err, EINVAL, "airlock.warm=%.32s", at);
+    return err_sys_num(err, EINVAL, "airlock.warm=%s", name);
 }
 
 /*

@@ -17,9 +17,12 @@
 #include "guest/streams.h"
 #include "proto/msg.h"
 
-/* Descriptors of the waiting interpreter: so high that what it opens itself has its usual ones. */
-#define WARM_GO_FD  1000 /* read end of the pipe that its job comes through */
-#define WARM_ACK_FD 1001 /* write end of its answers: 'r' it waits, 'g' it becomes the program */
+/*
+ * Descriptors of the waiting interpreter: so high that what it opens itself has its usual ones, and
+ * below the 64 that its table has room for at first.
+ */
+#define WARM_GO_FD  62 /* read end of the pipe that its job comes through */
+#define WARM_ACK_FD 63 /* write end of its answers: 'r' it waits, 'g' it becomes the program */
 
 struct warm {
     const struct warm_kind *kind; /* NULL: the kernel's command line asks for none */

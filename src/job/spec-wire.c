@@ -17,7 +17,8 @@ enum flag {
     FLAG_ROOT = 1,
     FLAG_CPU_GIVEN = 2,
     FLAG_OUTPUTS_GIVEN = 4,
-    FLAGS_ALL = 7
+    FLAG_COLD_INTERPRETER = 8,
+    FLAGS_ALL = 15
 };
 
 /* --- writing: the first failure stays in r --- */
@@ -79,7 +80,8 @@ int spec_encode(const struct spec *spec, struct buf *out, struct err *err)
     put_u32(&w, (uint32_t)spec->engine);
     put_u32(&w, (uint32_t)spec->isolation);
     put_u32(&w, (spec->root ? FLAG_ROOT : 0u) | (spec->cpu_given ? FLAG_CPU_GIVEN : 0u) |
-                    (spec->outputs_given ? FLAG_OUTPUTS_GIVEN : 0u));
+                    (spec->outputs_given ? FLAG_OUTPUTS_GIVEN : 0u) |
+                    (spec->cold_interpreter ? FLAG_COLD_INTERPRETER : 0u));
     for (size_t i = 0; i < spec_limit_infos_len; i++) {
         put_u64(&w, spec_limit_get(&spec->limits, &spec_limit_infos[i]));
     }
@@ -299,6 +301,7 @@ static bool get_all(struct reader *rd, struct spec *spec)
     spec->root = (flags & FLAG_ROOT) != 0;
     spec->cpu_given = (flags & FLAG_CPU_GIVEN) != 0;
     spec->outputs_given = (flags & FLAG_OUTPUTS_GIVEN) != 0;
+    spec->cold_interpreter = (flags & FLAG_COLD_INTERPRETER) != 0;
     return ok && (rd->in.left == 0 || bad(rd, "end"));
 }
 

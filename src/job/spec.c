@@ -68,6 +68,21 @@ const struct spec_limit_info spec_limit_infos[] = {
 };
 const size_t spec_limit_infos_len = ARRAY_LEN(spec_limit_infos);
 
+bool spec_disk_is_default(const struct spec_limits *limits)
+{
+    bool same = true;
+
+    for (size_t i = 0; i < ARRAY_LEN(spec_limit_infos); i++) {
+        const struct spec_limit_info *info = &spec_limit_infos[i];
+
+        if (info->offset == offsetof(struct spec_limits, disk_bytes) ||
+            info->offset == offsetof(struct spec_limits, inodes)) {
+            same = same && spec_limit_get(limits, info) == info->def;
+        }
+    }
+    return same;
+}
+
 static void limit_put(struct spec_limits *l, const struct spec_limit_info *info, uint64_t value)
 {
     *(uint64_t *)(void *)((char *)l + info->offset) = value;

@@ -146,6 +146,9 @@ must_use int spec_check(const struct spec *spec, struct err *err) nonnull_all;
 must_use int spec_from_json(struct spec *spec, const char *text, size_t len,
                             struct err *err) nonnull_all;
 
+/* True if --disk and --inodes are the defaults: machines can be saved with that disk mounted. */
+must_use bool spec_disk_is_default(const struct spec_limits *limits) nonnull_all;
+
 /* As a person would type it ("64M", "10s"); returns out. */
 const char *spec_value_text(enum spec_unit unit, uint64_t v, char out[32]) nonnull_all;
 

@@ -21,7 +21,8 @@ struct work {
     const struct stage_watch *watch; /* or NULL */
     struct squash *squash;
     uint8_t *chunk;
-    uint64_t total; /* bytes taken so far */
+    uint64_t total;   /* bytes taken so far */
+    struct buf *keep; /* also takes what is added, as long as it has room; NULL: nothing */
 };
 
 static void item_fini(struct stage_item *item)
@@ -36,6 +37,7 @@ void stage_fini(struct stage *stage)
     fd_close_p(&stage->write_fd);
     fd_close_p(&stage->scratch_fd);
     item_fini(&stage->program);
+    buf_fini(&stage->program_data);
     for (size_t i = 0; i < stage->n_inputs; i++) {
         item_fini(&stage->inputs[i]);
     }
@@ -193,6 +195,16 @@ static int check_budget(struct work *work, uint64_t bytes, const char *what, str
     return 0;
 }
 
+/* A program that is too long for JOB is not kept at all. */
+static int write_chunk(struct work *work, const uint8_t *data, size_t len, struct err *err)
+{
+    if (work->keep != NULL && buf_put(work->keep, data, len) < 0) {
+        buf_fini(work->keep);
+        work->keep = NULL;
+    }
+    return squash_write(work->squash, data, len, err);
+}
+
 static int copy_file(struct work *work, int fd, uint64_t size, const char *path,
                      struct digest *ret_digest, struct err *err)
 {
@@ -218,7 +230,7 @@ static int copy_file(struct work *work, int fd, uint64_t size, const char *path,
         }
         r = digest_update(&ctx, work->chunk, got, err);
         if (r == 0) {
-            r = squash_write(work->squash, work->chunk, got, err);
+            r = write_chunk(work, work->chunk, got, err);
         }
         done += got;
         if (got < CHUNK_BYTES) {
@@ -279,7 +291,7 @@ static int add_data(struct work *work, const uint8_t *data, size_t len, struct s
         r = digest_of_data(data, len, &item->digest, err);
     }
     if (r == 0) {
-        r = squash_write(work->squash, data, len, err);
+        r = write_chunk(work, data, len, err);
     }
     item->bytes = len;
     return r;
@@ -315,7 +327,9 @@ static int add_program(struct work *work, const struct spec *spec, struct stage 
     if (spec->program_path == NULL && spec->program_data == NULL) {
         return 0;
     }
+    work->keep = &stage->program_data;
     r = add_item(work, SQUASH_PROG, &program, &stage->program, err);
+    work->keep = NULL;
     return r < 0 ? err_wrap(err, "program") : 0;
 }
 
@@ -549,7 +563,7 @@ int stage_make_scratch(const struct spec_limits *limits, int tmp_dirfd, struct s
                        struct err *err)
 {
     auto_scratch struct scratch scratch = SCRATCH_INIT;
-    int r = scratch_start(limits, stage->scratch_fd, stage->memo_dirfd, &scratch, err);
+    int r = scratch_start(limits, stage->scratch_fd, &scratch, err);
 
     if (r == 0) {
         r = scratch_finish(&scratch, err);
@@ -557,9 +571,14 @@ int stage_make_scratch(const struct spec_limits *limits, int tmp_dirfd, struct s
     if (r < 0) {
         return disk_fault(r, tmp_dirfd, err);
     }
+    stage_expect_scratch(limits, stage);
+    return 0;
+}
+
+void stage_expect_scratch(const struct spec_limits *limits, struct stage *stage)
+{
     stage->made_bytes = limits->disk_bytes;
     stage->made_inodes = limits->inodes;
-    return 0;
 }
 
 /* Starts mke2fs unless the filesystem is there; what is there and of another size goes first. */
@@ -575,7 +594,7 @@ static int start_scratch(const struct spec_limits *limits, struct stage *stage, 
         return err_sys(err, "empty the scratch disk");
     }
     stage->made_bytes = 0;
-    return scratch_start(limits, stage->scratch_fd, stage->memo_dirfd, ret, err);
+    return scratch_start(limits, stage->scratch_fd, ret, err);
 }
 
 int stage_fill(const struct spec *spec, const struct stage_archive *archive, int tmp_dirfd,

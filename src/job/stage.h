@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 #include "job/spec.h"
@@ -29,9 +30,10 @@ struct stage {
     int input_fd;   /* squashfs, read-only use, padded to STAGE_INPUT_DEVICE_BYTES (sparse) */
     int write_fd;   /* the same file, while it is to be filled; then -1 */
     int scratch_fd; /* ext4 of exactly limits.disk_bytes in a file of STAGE_SCRATCH_DEVICE_BYTES */
-    int memo_dirfd; /* STATE, for what is remembered of mke2fs (sys/memo.h); -1: nothing is */
-    uint64_t made_bytes, made_inodes; /* the filesystem that is there already; 0 = none */
-    struct stage_item program;        /* name NULL: none */
+    /* The filesystem that is there already, or comes with the machine's saved state; 0 = none. */
+    uint64_t made_bytes, made_inodes;
+    struct buf program_data;   /* the program, if it is short: JOB can carry it */
+    struct stage_item program; /* name NULL: none */
     struct stage_item *inputs;
     size_t n_inputs;
     uint64_t input_bytes; /* sum, the program included */
@@ -40,10 +42,13 @@ struct stage {
 /* Device sizes never depend on the job (design.md, "clones"): sparse files of these sizes. */
 #define STAGE_INPUT_DEVICE_BYTES   (4 * GIB)
 #define STAGE_SCRATCH_DEVICE_BYTES (16 * GIB)
+/* Longer programs than this come to the guest by the input device alone. */
+#define STAGE_PROGRAM_MAX (128 * KIB)
 
-#define STAGE_INIT                                                         \
-    {                                                                      \
-        .input_fd = -1, .write_fd = -1, .scratch_fd = -1, .memo_dirfd = -1 \
+#define STAGE_INIT                                        \
+    {                                                     \
+        .input_fd = -1, .write_fd = -1, .scratch_fd = -1, \
+        .program_data = BUF_INIT(STAGE_PROGRAM_MAX)       \
     }
 void stage_fini(struct stage *stage) nonnull_all;
 #define auto_stage on_scope_exit(stage_fini)
@@ -72,6 +77,9 @@ struct stage_archive {
  * not looked.
  */
 must_use int stage_open(int tmp_dirfd, struct stage *ret, struct err *err) nonnull_all;
+
+/* The scratch filesystem will come with the saved state of the machine: stage_fill() makes none. */
+void stage_expect_scratch(const struct spec_limits *limits, struct stage *stage) nonnull_all;
 
 /*
  * Makes the scratch filesystem ahead of its job, for limits that it will probably have: stage_fill()

@@ -104,8 +104,14 @@ int msg_job_encode(const struct msg_job *m, struct buf *out)
     put_u32(&w, m->output_depth);
     put_u8(&w, m->has_stdin);
     put_u8(&w, m->root);
+    put_u8(&w, m->input);
     put_u8(&w, m->warm);
     put_string(&w, m->program, MSG_NAME_MAX);
+    put_u8(&w, m->program_data != NULL);
+    put_u32(&w, m->program_data != NULL ? m->program_len : 0);
+    if (m->program_data != NULL) {
+        put_bytes(&w, m->program_data, m->program_len);
+    }
     put_strings(&w, m->argv, MSG_ARGS_MAX, &bytes);
     put_strings(&w, m->envp, MSG_ENV_MAX, &bytes);
     return writer_end(&w);
@@ -323,6 +329,9 @@ static const char *job_problem(const struct msg_job *m)
     if (!program_ok(m->program)) {
         return "the program is not a plain file name";
     }
+    if (m->program[0] == '\0' ? m->program_data != NULL : m->program_data == NULL && !m->input) {
+        return "the program is nowhere, or has no name";
+    }
     if (m->warm && (m->root || m->program[0] == '\0' || m->argv[1] == NULL)) {
         return "an interpreter that waits runs a program file, and not as root";
     }
@@ -335,6 +344,29 @@ static const char *job_problem(const struct msg_job *m)
         }
     }
     return NULL;
+}
+
+/* Both or neither: without bytes of its own the program is a file of the input device. */
+static void get_program(struct reader *rd, struct msg_job *m)
+{
+    bool here = get_bool(rd);
+    uint32_t len = get_u32(rd);
+    const uint8_t *at = NULL;
+
+    if (rd->bad == NULL && (len > MSG_PROGRAM_MAX || (!here && len > 0))) {
+        rd->bad = "the program is too long";
+    }
+    at = take(rd, rd->bad == NULL ? len : 0);
+    if (rd->bad != NULL || !here) {
+        return;
+    }
+    m->program_data = malloc((size_t)len + 1);
+    if (m->program_data == NULL) {
+        rd->bad = "there is no memory for it";
+        return;
+    }
+    memcpy(m->program_data, at, len);
+    m->program_len = len;
 }
 
 int msg_job_decode(const uint8_t *data, size_t len, struct msg_job *ret, struct err *err)
@@ -362,8 +394,10 @@ int msg_job_decode(const uint8_t *data, size_t len, struct msg_job *ret, struct 
     m.output_depth = get_u32(&rd);
     m.has_stdin = get_bool(&rd);
     m.root = get_bool(&rd);
+    m.input = get_bool(&rd);
     m.warm = get_bool(&rd);
     get_string(&rd, m.program, sizeof(m.program));
+    get_program(&rd, &m);
     get_strings(&rd, MSG_ARGS_MAX, &budget, &m.argv);
     get_strings(&rd, MSG_ENV_MAX, &budget, &m.envp);
     if (rd.bad == NULL) {
@@ -484,6 +518,8 @@ void msg_job_fini(struct msg_job *m)
 {
     free_strings(m->argv);
     free_strings(m->envp);
+    free(m->program_data);
     m->argv = NULL;
     m->envp = NULL;
+    m->program_data = NULL;
 }

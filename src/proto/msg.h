@@ -12,6 +12,7 @@
 #include "base/err.h"
 
 #define MSG_ARGS_MAX      1024u   /* argv entries */
+#define MSG_PROGRAM_MAX   131072u /* bytes of a program inside a JOB */
 #define MSG_ENV_MAX       1024u   /* environment entries */
 #define MSG_STRINGS_BYTES 786432u /* all strings of a JOB together */
 #define MSG_NAME_MAX      255u
@@ -33,10 +34,13 @@ struct msg_job {
     uint32_t output_depth;
     bool has_stdin; /* false: stdin is at end of file at once */
     bool root;      /* the program is the guest's root, with everything that can do */
-    bool
-        warm; /* the interpreter that waits becomes the program: argv[2..] and envp are new to it */
+    bool input;     /* the input device has files for /in, or the program: it is mounted */
+    bool warm;      /* the program is the interpreter that waits; argv and envp are new to it */
     /* Name of the program file in prog/ of the input image, copied to /work; "" = none. */
     char program[MSG_NAME_MAX + 1];
+    /* The program's bytes, owned by a decoded job; NULL: it is on the input device. */
+    uint8_t *program_data;
+    uint32_t program_len;
     char **argv; /* NULL-terminated; argv[0] is the path to execute (searched in PATH if no '/') */
     char **envp; /* NULL-terminated, the whole environment */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sup/engine.h"
+#include "sup/template.h"
 #include "sup/warm.h"
 
 const char *class_image(const struct spec *spec)
@@ -51,6 +52,7 @@ int class_of(const struct store *store, const struct spec *spec, struct machine_
         .engine = engine->name,
         .vcpus = spec->limits.vcpus,
         .memory_bytes = engine_machine_bytes(spec->limits.memory_bytes),
+        .root = spec->root,
         .warm = warm_for(spec, &ignored),
         .disk_bytes = spec->limits.disk_bytes,
         .inodes = spec->limits.inodes,
@@ -64,6 +66,7 @@ int class_of(const struct store *store, const struct spec *spec, struct machine_
 
 int class_model(const struct machine_class *class, struct spec *ret, struct err *err)
 {
+    ret->root = class->root;
     ret->language = class->warm;
     ret->engine = strcmp(class->engine, "kvm") == 0 ? SPEC_ENGINE_KVM : SPEC_ENGINE_TCG;
     ret->limits.vcpus = class->vcpus;
@@ -88,7 +91,8 @@ bool class_fits(const struct spec *model, const struct spec *spec)
     const char *why = NULL;
     struct err ignored = ERR_INIT;
 
-    return model->language == warm_for(spec, &why) &&
+    return model->language == warm_for(spec, &why) && model->root == spec->root &&
+           template_mounts(model) == template_mounts(spec) &&
            engine_select(model->engine, model->isolation, &engines[0], &ignored) == 0 &&
            engine_select(spec->engine, spec->isolation, &engines[1], &ignored) == 0 &&
            engines[0] == engines[1] && image_fits(model->image, class_image(spec)) &&
@@ -97,9 +101,16 @@ bool class_fits(const struct spec *model, const struct spec *spec)
                engine_machine_bytes(spec->limits.memory_bytes);
 }
 
+static bool disk_is_default(const struct machine_class *class)
+{
+    return spec_disk_is_default(
+        &(struct spec_limits){.disk_bytes = class->disk_bytes, .inodes = class->inodes});
+}
+
 bool class_equal(const struct machine_class *a, const struct machine_class *b)
 {
     return strcmp(a->image, b->image) == 0 && strcmp(a->kernel.hex, b->kernel.hex) == 0 &&
            strcmp(a->initramfs.hex, b->initramfs.hex) == 0 && strcmp(a->engine, b->engine) == 0 &&
-           a->vcpus == b->vcpus && a->warm == b->warm && a->memory_bytes == b->memory_bytes;
+           a->vcpus == b->vcpus && a->warm == b->warm && a->root == b->root &&
+           disk_is_default(a) == disk_is_default(b) && a->memory_bytes == b->memory_bytes;
 }

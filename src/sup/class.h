@@ -19,8 +19,9 @@ struct machine_class {
     const char *engine; /* its name */
     uint64_t vcpus;
     uint64_t memory_bytes;   /* of the machine */
+    bool root;               /* the job is root: its scratch disk is never mounted ahead */
     enum spec_language warm; /* whose interpreter waits in it; SPEC_COMMAND: none */
-    /* Not compared: what the job's scratch filesystem will probably be. */
+    /* Compared only for whether they are the defaults: the job's scratch filesystem, probably. */
     uint64_t disk_bytes, inodes;
 };
 

@@ -150,6 +150,7 @@ static void build_args(struct args *a, const char *path, const char *accel,
         [SPEC_PYTHON] = " airlock.warm=python",
         [SPEC_JAVASCRIPT] = " airlock.warm=javascript",
     };
+    char scratch[48] = "";
     bool tcg = strcmp(accel, "tcg") == 0;
 
     arg(a, path);
@@ -170,8 +171,12 @@ static void build_args(struct args *a, const char *path, const char *accel,
     argf(a, "-m", "%lluM", (unsigned long long)(c->memory_bytes / MIB));
     arg2(a, "-kernel", tcg ? JAIL_KERNEL : "/proc/self/fd/4");
     arg2(a, "-initrd", tcg ? JAIL_INITRAMFS : "/proc/self/fd/5");
-    argf(a, "-append", KERNEL_ARGS " %s tsc_early_khz=%llu%s", tcg ? KERNEL_ARGS_TCG : "",
-         (unsigned long long)c->tsc_khz, warm[c->warm]);
+    if (c->mounted_inodes > 0) {
+        (void)snprintf(scratch, sizeof(scratch), " airlock.scratch=%llu",
+                       (unsigned long long)c->mounted_inodes);
+    }
+    argf(a, "-append", KERNEL_ARGS " %s tsc_early_khz=%llu%s%s", tcg ? KERNEL_ARGS_TCG : "",
+         (unsigned long long)c->tsc_khz, warm[c->warm], scratch);
     arg2(a, "-global", "virtio-mmio.force-legacy=false");
     memory_args(a, c);
     disk_args(a, c);

@@ -20,8 +20,10 @@
 
 struct machine_config {
     uint64_t vcpus;
-    uint64_t memory_bytes;   /* of the machine, not of the job */
-    uint64_t tsc_khz;        /* the host's, for the guest's kernel */
+    uint64_t memory_bytes; /* of the machine, not of the job */
+    uint64_t tsc_khz;      /* the host's, for the guest's kernel */
+    /* Of the scratch filesystem that is mounted when the machine is saved; 0: it is the job's. */
+    uint64_t mounted_bytes, mounted_inodes;
     enum spec_language warm; /* whose interpreter waits in the guest; SPEC_COMMAND: none */
     uint64_t scratch_bytes;  /* most the monitor process may write to any file */
     /* Borrowed descriptors. Disks may be -1: such a machine only proves that a guest boots. */

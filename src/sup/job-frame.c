@@ -54,9 +54,23 @@ static char *borrowed(const char *s)
     return u.out;
 }
 
-int job_frame_build(const struct spec *spec, bool has_stdin, bool warm, struct buf *out,
-                    struct err *err)
+/* A short program goes with the frame; then the input device is mounted for inputs alone. */
+static void place_program(const struct job_frame *frame, struct msg_job *m)
 {
+    const struct stage *stage = frame->stage;
+
+    m->input = true;
+    if (stage == NULL || stage->program_data.len == 0) {
+        return;
+    }
+    m->program_data = stage->program_data.data;
+    m->program_len = (uint32_t)stage->program_data.len; /* STAGE_PROGRAM_MAX */
+    m->input = frame->spec->root || stage->n_inputs > 0;
+}
+
+int job_frame_build(const struct job_frame *frame, struct buf *out, struct err *err)
+{
+    const struct spec *spec = frame->spec;
     auto_free char **argv = list_new(spec->n_args + 2);
     auto_free char **envp = list_new(spec->n_env + ARRAY_LEN(base_env));
     struct msg_job m = {
@@ -68,9 +82,9 @@ int job_frame_build(const struct spec *spec, bool has_stdin, bool warm, struct b
         .output_files = spec->limits.output_files,
         .inodes = spec->limits.inodes,
         .output_depth = (uint32_t)spec->limits.output_depth,
-        .has_stdin = has_stdin,
+        .has_stdin = frame->has_stdin,
         .root = spec->root,
-        .warm = warm,
+        .warm = frame->warm,
     };
     size_t n = 0;
     int r = 0;
@@ -95,6 +109,7 @@ int job_frame_build(const struct spec *spec, bool has_stdin, bool warm, struct b
     for (size_t i = 0; i < spec->n_env; i++) {
         envp[n++] = spec->env[i];
     }
+    place_program(frame, &m);
     m.argv = argv;
     m.envp = envp;
     r = fill_random(m.entropy, sizeof(m.entropy), err);

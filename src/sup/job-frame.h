@@ -6,10 +6,17 @@
 #include "base/err.h"
 
 #include "job/spec.h"
+#include "job/stage.h"
 
 /*
  * Appends the encoded struct msg_job: fresh entropy, time and identity, limits, argv, environment.
- * warm: the program is to be the interpreter that waits.
  */
-must_use int job_frame_build(const struct spec *spec, bool has_stdin, bool warm, struct buf *out,
+struct job_frame {
+    const struct spec *spec;
+    const struct stage *stage; /* what the guest shall find; NULL: all of it on the input device */
+    bool has_stdin;
+    bool warm; /* the program is to be the interpreter that waits */
+};
+
+must_use int job_frame_build(const struct job_frame *frame, struct buf *out,
                              struct err *err) nonnull_all;

@@ -383,32 +383,49 @@ void pool_free(struct pool *pool)
     free(pool);
 }
 
+static bool same_plan(const struct pool *pool, const struct machine_class *plan, size_t n)
+{
+    bool same = n == pool->n_plan;
+
+    for (size_t i = 0; i < n && same; i++) {
+        same = class_equal(&plan[i], &pool->plan[i]);
+    }
+    return same;
+}
+
 int pool_plan(struct pool *pool, const struct spec *const *specs, size_t n, struct err *err)
 {
+    auto_free struct machine_class *plan = calloc(POOL_MEMBERS_MAX, sizeof(*plan));
     size_t planned = 0;
     bool told = false; /* the class of the spec before */
 
+    if (plan == NULL) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+    }
     for (size_t i = 0; i < n && planned < pool->config.members_max; i++) {
         struct err why = ERR_INIT;
 
         /* The same one again is the same class. */
         if (i > 0 && specs[i] == specs[i - 1]) {
             if (told) {
-                pool->plan[planned] = pool->plan[planned - 1];
+                plan[planned] = plan[planned - 1];
                 planned++;
             }
             continue;
         }
-        told = pool->config.source->class_of(pool->config.store, specs[i], &pool->plan[planned],
-                                             &why) == 0;
+        told =
+            pool->config.source->class_of(pool->config.store, specs[i], &plan[planned], &why) == 0;
         planned += told;
         if (!told && why.errnum == ENOMEM) {
             *err = why;
             return -ENOMEM;
         }
     }
-    pool->n_plan = planned;
-    set_timer(pool, 0); /* at the next tick it is done */
+    if (!same_plan(pool, plan, planned)) {
+        memcpy(pool->plan, plan, sizeof(pool->plan));
+        pool->n_plan = planned;
+        set_timer(pool, 0); /* the next tick does it */
+    }
     return 0;
 }
 
@@ -441,21 +458,42 @@ int pool_wait(struct pool *pool, uint64_t timeout_ns, struct err *err)
     }
 }
 
-/* The one that has waited longest, and not too long. */
-static struct member *find(struct pool *pool, const struct machine_class *class)
+/* The one that has waited longest, and not too long; SEATS = none. */
+static size_t find(const struct pool *pool, const struct machine_class *class)
 {
     uint64_t now = clock_mono_ns();
-    struct member *best = NULL;
+    size_t best = SEATS;
 
     for (size_t i = 0; i < SEATS; i++) {
-        struct member *m = &pool->members[i];
+        const struct member *m = &pool->members[i];
 
         if (m->state == WAITING && now - m->since_ns < pool->config.age_max_ns &&
-            class_equal(&m->class, class) && (best == NULL || m->since_ns < best->since_ns)) {
-            best = m;
+            class_equal(&m->class, class) &&
+            (best == SEATS || m->since_ns < pool->members[best].since_ns)) {
+            best = i;
         }
     }
     return best;
+}
+
+enum pool_outlook pool_outlook(const struct pool *pool, const struct spec *spec)
+{
+    struct machine_class class;
+    struct err ignored = ERR_INIT;
+    bool failing = pool->retry_ns != POOL_RETRY_MIN_NS;
+
+    if (pool->config.source->class_of(pool->config.store, spec, &class, &ignored) < 0) {
+        return POOL_NONE;
+    }
+    if (find(pool, &class) < SEATS) {
+        return POOL_HAS;
+    }
+    for (size_t i = 0; i < pool->n_plan && !failing; i++) {
+        if (class_equal(&pool->plan[i], &class)) {
+            return POOL_COMING;
+        }
+    }
+    return POOL_NONE;
 }
 
 int pool_submit(struct pool *pool, const struct spec *spec, bool streaming, struct sup *ret,
@@ -463,21 +501,23 @@ int pool_submit(struct pool *pool, const struct spec *spec, bool streaming, stru
 {
     struct machine_class class;
     struct err why = ERR_INIT;
-    struct member *m = NULL;
+    size_t at = SEATS;
 
     *ret_hit = false;
     /* Without a class there is no such member; the job itself will say what is wrong. */
     if (pool->config.source->class_of(pool->config.store, spec, &class, &why) == 0) {
-        m = find(pool, &class);
+        at = find(pool, &class);
     }
-    for (; m != NULL; m = find(pool, &class)) {
+    for (; at < SEATS; at = find(pool, &class)) {
+        struct member *m = &pool->members[at];
+
         why = (struct err)ERR_INIT;
         unwatch(pool, m->sup.fd);
+        set_timer(pool, 0); /* its seat is free after the next tick */
         if (sup_submit(&m->sup, spec, streaming, POOL_TAKE_NS, &why) == 0) {
             *ret = m->sup;
             m->sup = (struct sup)SUP_INIT;
             m->state = EMPTY;
-            set_timer(pool, 0);
             pool->stats.hits++;
             *ret_hit = true;
             return 0;

@@ -106,6 +106,14 @@ void pool_tick(struct pool *pool) nonnull_all;
 /* Ticks until all that is planned waits (0), or timeout_ns is over: -ETIMEDOUT with the reason. */
 must_use int pool_wait(struct pool *pool, uint64_t timeout_ns, struct err *err) nonnull_all;
 
+/* What pool_submit() would find for this spec. */
+enum pool_outlook {
+    POOL_NONE,   /* nothing: not planned, or the last machines could not be restored */
+    POOL_COMING, /* one is being restored, or will be as soon as the pace allows */
+    POOL_HAS,
+};
+enum pool_outlook pool_outlook(const struct pool *pool, const struct spec *spec) nonnull_all;
+
 /*
  * A supervisor for a checked spec: a member that waits, else a new one. *ret is then as after
  * sup_start(), whatever it was, and *ret_hit says which. Relative paths in spec mean what they mean

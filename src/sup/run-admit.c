@@ -10,6 +10,7 @@
 
 #include "sup/run-internal.h"
 #include "sup/run.h"
+#include "sup/template-scratch.h"
 #include "sup/warm.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -181,8 +182,9 @@ void run_open_disks(struct run *run)
 
     if (stage_open(run->store->tmpfd, &run->stage, &err) < 0) {
         run_decide_by_err(run, &err, "stage");
+    } else if (template_mounts(run->spec)) {
+        stage_expect_scratch(&run->spec->limits, &run->stage);
     }
-    run->stage.memo_dirfd = run->store->dirfd;
 }
 
 void run_stage(struct run *run)
@@ -332,6 +334,11 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     config.memory_fd = run->template.memory_fd;
     config.state_fd = run->template.state_fd;
     config.group = &run->hold->group;
+    if (template_scratch_fill(&run->template, run->spec->limits.disk_bytes, run->stage.scratch_fd,
+                              &err) < 0) {
+        run_decide_by_err(run, &err, "stage");
+        return;
+    }
     run_phase(run, "boot");
     if (hold_group(run->hold, run->result.machine_memory_bytes, run->spec->limits.vcpus,
                    run->store->dirfd, &err) < 0) {
@@ -423,6 +430,7 @@ void run_bind_job(struct run *run)
     run->session_made = true;
     run->session.sink = (struct session_sink){.write = sink, .ctx = run};
     run->session.output_fd = run->output_fd;
+    run->session.stage = &run->stage;
     run->session.warm = run->template.warm;
     note_interpreter(run);
     run->session.stdin_fd = run->input.fd;

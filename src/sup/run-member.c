@@ -23,6 +23,9 @@ static void make_scratch(struct run *run)
 {
     struct err err = ERR_INIT;
 
+    if (template_mounts(run->spec)) {
+        return; /* it comes with the machine */
+    }
     if (stage_make_scratch(&run->spec->limits, run->store->tmpfd, &run->stage, &err) < 0) {
         run_decide_by_err(run, &err, "stage");
     }

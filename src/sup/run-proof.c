@@ -101,6 +101,7 @@ static void close_job(struct run *run)
     fd_close_p(&run->machine.control_fd);
     template_fini(&run->template);
     fd_close_p(&run->stage.input_fd);
+    fd_close_p(&run->stage.write_fd);
     fd_close_p(&run->stage.scratch_fd);
     fd_close_p(&run->input.fd);
     fd_close_p(&run->output_fd);

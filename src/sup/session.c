@@ -95,7 +95,10 @@ static int send_job(struct session *s, uint64_t now_ns, struct err *err)
 
     s->ready_ns = now_ns;
     s->state = SESSION_START;
-    r = job_frame_build(s->spec, s->stdin_fd >= 0, s->warm, &job, err);
+    r = job_frame_build(
+        &(struct job_frame){
+            .spec = s->spec, .stage = s->stage, .has_stdin = s->stdin_fd >= 0, .warm = s->warm},
+        &job, err);
     return r < 0 ? r : send_frame(s, FRAME_JOB, job.data, job.len, err);
 }
 

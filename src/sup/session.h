@@ -14,6 +14,7 @@
 #include "base/err.h"
 
 #include "job/spec.h"
+#include "job/stage.h"
 #include "job/verdict.h"
 #include "proto/frame.h"
 #include "proto/msg.h"
@@ -47,6 +48,7 @@ struct session {
     enum session_state state;
     int fd; /* borrowed, non-blocking */
     const struct spec *spec;
+    const struct stage *stage; /* borrowed; NULL in tests: job-frame.h */
     struct events *events;
     struct session_sink sink;
     struct frame_decoder dec;

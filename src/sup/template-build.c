@@ -8,9 +8,11 @@
 
 #include "base/buf.h"
 
+#include "job/scratch.h"
 #include "job/stage.h"
 #include "proto/frame.h"
 #include "proto/msg.h"
+#include "sup/template-scratch.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -155,7 +157,22 @@ static int save(struct build *b, int file, uint64_t offset, struct err *err)
     return r < 0 ? r : serve_until(b, &b->is_saved, err);
 }
 
-static int boot_and_save(struct build *b, int file, struct err *err)
+/* Empty, or with the filesystem that the guest mounts before it is saved. */
+static int make_scratch(const struct machine_config *config, int tmpfd, int *ret, struct err *err)
+{
+    const struct spec_limits limits = {.disk_bytes = config->mounted_bytes,
+                                       .inodes = config->mounted_inodes};
+    auto_scratch struct scratch scratch = SCRATCH_INIT;
+    int r = scratch_open(tmpfd, ret, err);
+
+    if (r < 0 || config->mounted_bytes == 0) {
+        return r;
+    }
+    r = scratch_start(&limits, *ret, &scratch, err);
+    return r < 0 ? r : scratch_finish(&scratch, err);
+}
+
+static int boot_and_save(struct build *b, int file, struct template_footer *ret, struct err *err)
 {
     struct machine_config config = b->q->config;
     auto_fd int input = -1;
@@ -168,7 +185,7 @@ static int boot_and_save(struct build *b, int file, struct err *err)
         r = fd_reopen(input, O_RDONLY, &input_read, err);
     }
     if (r == 0) {
-        r = empty_disk(tmpfd, STAGE_SCRATCH_DEVICE_BYTES, &scratch, err);
+        r = make_scratch(&config, tmpfd, &scratch, err);
     }
     if (r < 0) {
         return r;
@@ -184,7 +201,15 @@ static int boot_and_save(struct build *b, int file, struct err *err)
     if (r == 0) {
         r = serve_until(b, &b->is_ready, err);
     }
-    return r < 0 ? r : save(b, file, config.memory_bytes, err);
+    if (r == 0) {
+        r = save(b, file, config.memory_bytes, err);
+    }
+    if (r < 0 || config.mounted_bytes == 0) {
+        return r;
+    }
+    machine_fini(&b->machine); /* saved, and stopped: nothing comes to its disk any more */
+    b->machine = (struct machine)MACHINE_INIT;
+    return template_scratch_save(scratch, config.mounted_bytes, file, &ret->scratch_bytes, err);
 }
 
 /* What a machine that failed had still to say: its console ends with the monitor. */
@@ -213,7 +238,7 @@ int template_boot_and_save(const struct template_request *q, int file, struct te
     b->q = q;
     b->machine = (struct machine)MACHINE_INIT;
     frame_decoder_init(&b->dec, FRAME_TO_HOST);
-    r = boot_and_save(b, file, err);
+    r = boot_and_save(b, file, ret, err);
     if (r < 0) {
         hear_last_words(b);
     } else {

@@ -15,10 +15,17 @@
 #define CONSOLE_KEEP 4096
 #define WORDS_MAX    512
 
+/* One size only: each other one would be a template more; and root's has another owner. */
+bool template_mounts(const struct spec *spec)
+{
+    return !spec->root && spec_disk_is_default(&spec->limits);
+}
+
 struct machine_config template_machine(const struct spec *spec, const struct store *store,
                                        const struct store_boot *boot, uint64_t tsc_khz, uid_t uid)
 {
     struct machine_config config = MACHINE_CONFIG_INIT;
+    const char *why = NULL;
 
     config.vcpus = spec->limits.vcpus;
     config.memory_bytes = engine_machine_bytes(spec->limits.memory_bytes);
@@ -28,6 +35,11 @@ struct machine_config template_machine(const struct spec *spec, const struct sto
     config.root_fd = boot->root_fd;
     config.uid = uid;
     config.memo_dirfd = store->dirfd;
+    config.warm = warm_for(spec, &why);
+    if (template_mounts(spec)) {
+        config.mounted_bytes = spec->limits.disk_bytes;
+        config.mounted_inodes = spec->limits.inodes;
+    }
     return config;
 }
 

@@ -54,8 +54,11 @@ static int make_key(const struct template_request *q, struct digest *ret, struct
     /* The descriptors only say that there is one; the numbers are the engine's own. */
     like.root_fd = like.input_fd = like.scratch_fd = like.memory_fd = 0;
     like.state_fd = -1;
-    if (buf_printf(&text, "airlock template 1\n%s\n%s\n%s\n%s\n%s\n", q->engine->name, q->monitor,
+    if (buf_printf(&text, "airlock template 2\n%s\n%s\n%s\n%s\n%s\n", q->engine->name, q->monitor,
                    q->boot->kernel.hex, q->boot->initramfs.hex, q->boot->root.hex) < 0) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+    }
+    if (buf_printf(&text, "%llu\n", (unsigned long long)like.mounted_bytes) < 0) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
     r = q->engine->describe(&like, &text, err);
@@ -125,6 +128,8 @@ static int find(const struct template_request *q, int dirfd, const struct digest
     }
     read_in(t.memory_fd, f.memory_bytes);
     t.key = *key;
+    t.scratch_bytes = f.scratch_bytes;
+    t.scratch_at = f.memory_bytes + f.state_bytes - f.scratch_bytes;
     t.warm = f.warm;
     t.warm_bytes = f.warm_bytes;
     memcpy(t.cold_why, f.cold_why, sizeof(t.cold_why));

@@ -33,6 +33,7 @@ struct template
     bool warm;           /* an interpreter waits in it ... */
     uint64_t warm_bytes; /* ... with this much memory that cannot be reclaimed */
     char cold_why[256];  /* one was asked for and could not be started: why */
+    uint64_t scratch_at, scratch_bytes; /* where its scratch disk stands in the file; 0 = none */
 };
 
 #define TEMPLATE_INIT                   \
@@ -71,6 +72,9 @@ struct template_request {
 #define TEMPLATE_STATE_MAX (64 * MIB)
 /* How long a boot to be saved may take, and how long somebody else's is waited for. */
 #define TEMPLATE_DEADLINE_NS (60 * NS_PER_S)
+
+/* True if the machine of such a job is saved with its scratch filesystem mounted. */
+must_use bool template_mounts(const struct spec *spec) nonnull_all;
 
 /*
  * What the machine of a job is, beside its disks and its saved state. The descriptors are borrowed
@@ -114,6 +118,7 @@ struct template_footer {
     struct digest root;
     char boot_id[BOOT_ID_SIZE]; /* of the host */
     uint64_t tsc_khz;           /* of the host */
+    uint64_t scratch_bytes;     /* the last of the state_bytes: template-scratch.h */
     bool warm;                  /* this and the next two: as in struct template */
     uint64_t warm_bytes;
     char cold_why[256];

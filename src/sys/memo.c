@@ -79,11 +79,6 @@ int memo_add_path(struct memo *m, const char *path, struct err *err)
     return add_stat(m, path, &st, err);
 }
 
-int memo_add_question(struct memo *m, const char *text, struct err *err)
-{
-    return add_line(m, "asked", text, err);
-}
-
 /* The whole file, if it is what we would have written. */
 static bool load(int dirfd, const char *name, struct buf *ret)
 {

@@ -45,9 +45,6 @@ must_use int memo_add_fd(struct memo *m, const char *name, int fd, struct err *e
 /* The file that path leads to; that there is none is an identity, too. */
 must_use int memo_add_path(struct memo *m, const char *path, struct err *err) nonnull_all;
 
-/* What was asked about the files: another text is another question. No line breaks. */
-must_use int memo_add_question(struct memo *m, const char *text, struct err *err) nonnull_all;
-
 /*
  * True with the text in *ret if STATE/memo/name is about these files. dirfd is STATE's; -1: nothing
  * is kept.

@@ -50,6 +50,7 @@ static json_t *mistake(const char *what)
 /* The words of an order from the n-th on, as the command line of `airlock run`. */
 static bool parse_job(json_t *order, size_t from, struct run_options *options, char **words)
 {
+    char *argv[WORDS_MAX]; /* the parser moves its pointers about */
     size_t n = 0;
     int exit_code = 0;
 
@@ -58,8 +59,8 @@ static bool parse_job(json_t *order, size_t from, struct run_options *options, c
         words[n++] = strdup(json_string_value(json_array_get(order, i)));
     }
     words[n] = NULL;
-    return run_options_parse(options, (int)n, words, &exit_code) &&
-           options->fault.class == ERR_NONE;
+    memcpy(argv, words, sizeof(argv));
+    return run_options_parse(options, (int)n, argv, &exit_code) && options->fault.class == ERR_NONE;
 }
 
 static void free_words(char **words)

@@ -23,8 +23,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import harness  # noqa: E402
 
-MODULES = ["verdicts", "template", "streams", "limits", "isolation", "outputs", "archive", "contract",
-           "badinput", "host", "broken", "root", "records", "edges", "guests"]
+MODULES = ["verdicts", "template", "pool", "streams", "limits", "isolation", "outputs", "archive", "contract",
+           "badinput", "host", "broken", "root", "records", "edges", "guests", "clones"]
 
 
 def can_mount():

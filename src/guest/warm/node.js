@@ -88,12 +88,16 @@ function become(argv, env) {
   process.chdir('/work');
   process.argv.splice(1, process.argv.length, path.resolve(argv[1]), ...argv.slice(2));
   // The wall clock when the process started, as it would be now.
-  const { performance } = globalThis;
-  const origin = Object.getOwnPropertyDescriptor(performance, 'timeOrigin') ? performance :
-    Object.getPrototypeOf(performance);
-  const is = Object.getOwnPropertyDescriptor(origin, 'timeOrigin');
-  if (is && is.configurable && 'value' in is)
-    Object.defineProperty(origin, 'timeOrigin', { ...is, value: Date.now() - performance.now() });
+  const origin = Date.now() - performance.now();
+  let holder = performance;
+  while (!Object.hasOwn(holder, 'timeOrigin'))
+    holder = Object.getPrototypeOf(holder);
+  const is = Object.getOwnPropertyDescriptor(holder, 'timeOrigin');
+  if ('value' in is)
+    is.value = origin;
+  else
+    is.get = { get() { return origin; } }.get;
+  Object.defineProperty(holder, 'timeOrigin', is);
 }
 
 try {
@@ -102,13 +106,13 @@ try {
     { ...Object.getOwnPropertyDescriptor(process, '_preload_modules'), value: [] });
   module.parent?.children?.splice(0);
   delete process.env.NODE_OPTIONS;
-  fs.writeSync(1001, 'r');
-  const [argv, env] = receive(1000);
+  fs.writeSync(63, 'r');
+  const [argv, env] = receive(62);
   become(argv, env);
   seedMathRandom();
-  fs.closeSync(1000);
-  fs.writeSync(1001, 'g');
-  fs.closeSync(1001);
+  fs.closeSync(62);
+  fs.writeSync(63, 'g');
+  fs.closeSync(63);
 } catch (error) {
   fs.writeSync(2, String(error.stack));
   process.reallyExit(127);

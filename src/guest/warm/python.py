@@ -17,8 +17,8 @@ def _wait():
     bootstrap = sys.modules["_frozen_importlib"]
     os = sys.modules["os"]
     here = "/in"
-    ahead = ("argparse base64 bisect calendar collections.abc contextlib copy csv dataclasses datetime decimal "
-             "enum errno fnmatch functools glob hashlib heapq inspect io itertools json math operator "
+    ahead = ("argparse base64 bisect calendar collections.abc contextlib copy csv ctypes dataclasses datetime decimal "
+             "enum errno fnmatch functools gc glob hashlib heapq inspect io itertools json math operator "
              "os.path pathlib pprint queue random re select shlex shutil signal statistics string struct "
              "subprocess tempfile textwrap threading time traceback types typing unicodedata urllib.parse "
              "warnings weakref zlib").split()
@@ -29,36 +29,62 @@ def _wait():
         def __init__(self):
             self.plain = bootstrap._find_and_load_unlocked
             self.modules = {}  # name -> module
-            self.imports = {}  # name -> names that its body imported, in order
+            self.imports = {}  # name -> names that its body brought in, in order
+            self.order = {}  # name -> its attributes, in order
             self.path = tuple(sys.path)
             self.meta_path = tuple(sys.meta_path)
             self.path_hooks = tuple(sys.path_hooks)
 
         def load(self, names):
-            """Imports all of them, notes who imported whom, and takes them away again."""
+            """Imports all of them, notes who brought whom in, and takes them away again."""
             import builtins
 
-            before = dict(sys.modules)
+            before = {name: id(module) for name, module in sys.modules.items()}
             caches = dict(sys.path_importer_cache)
             plain = builtins.__import__
+            seen = set(before)
+            loading = []
 
-            def noting(name, globals=None, locals=None, fromlist=(), level=0):
-                importer = (globals or {}).get("__name__")
+            def note(name):
+                if loading and name != loading[-1]:
+                    self.imports.setdefault(loading[-1], {})[name] = None
+
+            def note_new():
+                """Some bodies put modules there themselves, or have them imported by C."""
+                for name in list(sys.modules):
+                    if name not in seen:
+                        seen.add(name)
+                        note(name)
+
+            def noting_load(name, import_):
+                note_new()
+                note(name)
+                seen.add(name)
+                loading.append(name)
+                try:
+                    return self.plain(name, import_)
+                finally:
+                    note_new()
+                    loading.pop()
+
+            def noting_import(name, globals=None, locals=None, fromlist=(), level=0):
+                note_new()
                 if level:
-                    package = (globals or {}).get("__package__") or importer
+                    package = (globals or {}).get("__package__") or (globals or {}).get("__name__")
                     base = package.rsplit(".", level - 1)[0]
                     name_is = base + "." + name if name else base
                 else:
                     name_is = name
-                noted = self.imports.setdefault(importer, {})
-                noted[name_is] = None
+                note(name_is)
                 module = plain(name, globals, locals, fromlist, level)
+                note_new()
                 for item in fromlist or ():
                     if name_is + "." + item in sys.modules:
-                        noted[name_is + "." + item] = None
+                        note(name_is + "." + item)
                 return module
 
-            builtins.__import__ = noting
+            builtins.__import__ = noting_import
+            bootstrap._find_and_load_unlocked = noting_load
             try:
                 for name in names:
                     try:
@@ -67,19 +93,20 @@ def _wait():
                         pass
             finally:
                 builtins.__import__ = plain
+                bootstrap._find_and_load_unlocked = self.plain
             for name in [n for n in sys.modules if n not in before]:
-                module = self.modules[name] = sys.modules.pop(name)
-                parent, _, child = name.rpartition(".")
-                holder = before.get(parent)
-                if holder is not None and vars(holder).get(child) is module:
-                    delattr(holder, child)
+                self.modules[name] = sys.modules.pop(name)
+                if type(self.modules[name]) is type(sys):  # typing puts classes there
+                    self.order[name] = tuple(vars(self.modules[name]))
             for name, module in self.modules.items():
                 parent, _, child = name.rpartition(".")
-                if parent in self.modules and vars(self.modules[parent]).get(child) is module:
-                    delattr(self.modules[parent], child)
+                holder = self.modules.get(parent) or sys.modules.get(parent)
+                if holder is not None and vars(holder).get(child) is module:
+                    delattr(holder, child)
             for name in [n for n in sys.path_importer_cache if n not in caches]:
                 del sys.path_importer_cache[name]
-            self.known = {**before, **self.modules}
+            # By address: to hold what was there before would keep it from its end (__main__).
+            self.known = {**before, **{name: id(module) for name, module in self.modules.items()}}
 
         def forget(self):
             bootstrap._find_and_load_unlocked = self.plain
@@ -107,13 +134,13 @@ def _wait():
             for name in names:
                 top = name.partition(".")[0]
                 if name in sys.modules:
-                    if sys.modules[name] is not self.known.get(name):
+                    if id(sys.modules[name]) != self.known.get(name):
                         return False
                 elif first and name == top and find[0](name) is None and \
                         find[1](name, first) is not None:
                     return False
                 for other in self.imports.get(name, ()):
-                    if other in sys.modules and sys.modules[other] is not self.known.get(other):
+                    if other in sys.modules and id(sys.modules[other]) != self.known.get(other):
                         return False
             return True
 
@@ -133,6 +160,9 @@ def _wait():
                     self.put_back(top)
                 self.put_back(other)
             self.note_search(name, module, parent)
+            if name in self.order:
+                names = vars(module)
+                names.update([(key, names.pop(key)) for key in self.order[name] if key in names])
             del sys.modules[name]
             sys.modules[name] = module
             del self.modules[name]
@@ -168,17 +198,13 @@ def _wait():
 
     def keep():
         """What python3 need not take apart when it ends: that is work for nobody."""
-        import gc
-
-        gc.collect()
-        gc.freeze()
-        try:
-            import ctypes
-
+        ctypes = modules.modules.get("ctypes")
+        collector = sys.modules.get("gc") or modules.modules["gc"]
+        if ctypes is not None:
             for module in modules.modules.values():
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
-        except ImportError:
-            pass
+        collector.collect()
+        collector.freeze()
 
     def receive(fd):
         data = b""
@@ -205,14 +231,14 @@ def _wait():
         """python3 asks the last of its path hooks about main.py: all of its start is behind it."""
         try:
             sys.path_hooks.remove(wait)
-            os.write(1001, b"r")
-            become(*receive(1000))
+            os.write(63, b"r")
+            become(*receive(62))
             bootstrap._find_and_load_unlocked = modules.find_and_load
             with open(path, "rb") as file:
                 is_zip = b"PK\5\6" in file.read()
-            os.close(1000)
-            os.write(1001, b"g")
-            os.close(1001)
+            os.close(62)
+            os.write(63, b"g")
+            os.close(63)
         except BaseException as exc:
             fail(exc)
         if is_zip:

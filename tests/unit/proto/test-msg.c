@@ -27,6 +27,7 @@ static struct msg_job job_ok(void)
         .output_depth = 16,
         .has_stdin = true,
         .root = true,
+        .input = true,
         .program = "main.py",
         .argv = argv_ok,
         .envp = envp_ok,
@@ -128,6 +129,43 @@ static void a_job_that_makes_no_sense_is_refused(void **state)
     assert_int_equal(decode_fails(&m), -EPROTO);
 }
 
+static void a_program_comes_whole_or_from_the_input_device(void **state)
+{
+    struct buf buf = BUF_INIT(FRAME_JOB_MAX);
+    struct msg_job m = job_ok();
+    struct msg_job got = {0};
+    struct err err = ERR_INIT;
+    uint8_t *data = calloc(1, MSG_PROGRAM_MAX + 1);
+
+    (void)state;
+    m.input = false;
+    assert_int_equal(decode_fails(&m), -EPROTO); /* it is nowhere */
+    data[7] = 7;
+    m.program_data = data;
+    m.program_len = MSG_PROGRAM_MAX;
+    assert_int_equal(msg_job_encode(&m, &buf), 0);
+    assert_ok(msg_job_decode(buf.data, buf.len, &got, &err), &err);
+    assert_int_equal(got.program_len, MSG_PROGRAM_MAX);
+    assert_memory_equal(got.program_data, data, MSG_PROGRAM_MAX);
+    assert_string_equal(got.argv[0], "python3");
+    msg_job_fini(&got);
+    m.program_len++;
+    assert_int_equal(decode_fails(&m), -EPROTO);
+    m = job_ok();
+    m.program_data = data;
+    m.program_len = 0; /* an empty one is one */
+    buf_consume(&buf, buf.len);
+    assert_int_equal(msg_job_encode(&m, &buf), 0);
+    assert_ok(msg_job_decode(buf.data, buf.len, &got, &err), &err);
+    assert_non_null(got.program_data);
+    assert_int_equal(got.program_len, 0);
+    msg_job_fini(&got);
+    m.program[0] = '\0'; /* but it has a name */
+    assert_int_equal(decode_fails(&m), -EPROTO);
+    free(data);
+    buf_fini(&buf);
+}
+
 static void a_waiting_interpreter_is_for_a_program_file_and_not_for_root(void **state)
 {
     struct buf buf = BUF_INIT(FRAME_JOB_MAX);
@@ -184,7 +222,7 @@ static void a_count_alone_allocates_nothing(void **state)
     struct msg_job m = job_ok();
     struct msg_job got = {0};
     struct err err = ERR_INIT;
-    size_t at = 4 + 64 + 8 + 16 + 7 * 8 + 4 + 3 + 4 + strlen(m.program);
+    size_t at = 4 + 64 + 8 + 16 + 7 * 8 + 4 + 4 + 4 + strlen(m.program) + 1 + 4;
 
     (void)state;
     assert_int_equal(msg_job_encode(&m, &buf), 0);
@@ -287,6 +325,7 @@ static void the_small_messages_survive(void **state)
 
 TEST_MAIN(T(a_job_survives_the_trip), T(every_shortened_or_lengthened_job_is_refused),
           T(a_job_that_makes_no_sense_is_refused),
+          T(a_program_comes_whole_or_from_the_input_device),
           T(a_waiting_interpreter_is_for_a_program_file_and_not_for_root),
           T(lists_and_strings_over_their_maximum_do_not_encode), T(a_count_alone_allocates_nothing),
           T(another_protocol_version_is_named), T(an_exit_survives_and_impossible_codes_do_not),

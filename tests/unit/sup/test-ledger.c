@@ -410,6 +410,32 @@ static void disk_that_a_machine_has_written_is_not_counted_twice(void **state)
     ledger_release(&b);
 }
 
+static void a_machine_gets_more_disk_only_if_the_host_has_it(void **state)
+{
+    struct ledger_capacity c = roomy;
+    struct ledger_need first = need("first");
+    struct ledger_need next = need("next");
+    struct ledger_slot a = LEDGER_SLOT_INIT;
+    struct ledger_slot b = LEDGER_SLOT_INIT;
+    struct err err = ERR_INIT;
+
+    c.disk_free_bytes = 25 * MIB + MIB; /* two and a half */
+    assert_ok(ledger_admit(store, &first, &c, &a, &err), &err);
+    assert_int_equal(ledger_set_disk(&a, store, 25 * MIB + 1, &c, &err), -ENOSPC);
+    assert_non_null(strstr(err.msg, "disk"));
+    err = (struct err)ERR_INIT;
+    assert_ok(ledger_admit(store, &next, &c, &b, &err), &err); /* the slot is as before */
+    assert_int_equal(ledger_set_disk(&a, store, 15 * MIB + 1, &c, &err), -ENOSPC);
+    err = (struct err)ERR_INIT;
+    assert_ok(ledger_set_disk(&a, store, 15 * MIB, &c, &err), &err); /* exactly full */
+    assert_int_equal(ledger_set_disk(&b, store, 10 * MIB + 1, &c, &err), -ENOSPC);
+    err = (struct err)ERR_INIT;
+    assert_ok(ledger_set_disk(&a, store, MIB, &c, &err), &err); /* less is always fine */
+    assert_ok(ledger_set_disk(&b, store, 24 * MIB, &c, &err), &err);
+    ledger_release(&a);
+    ledger_release(&b);
+}
+
 static void uids_are_the_slots_own_and_out_of_everybodys_range(void **state)
 {
     struct ledger_slot a = LEDGER_SLOT_INIT;
@@ -514,6 +540,7 @@ TEST_MAIN(S(one_machine_too_many_is_refused_until_one_goes),
           S(clearing_what_is_in_use_again_is_refused),
           S(memory_that_the_monitor_has_is_not_counted_twice),
           S(disk_that_a_machine_has_written_is_not_counted_twice),
+          S(a_machine_gets_more_disk_only_if_the_host_has_it),
           S(uids_are_the_slots_own_and_out_of_everybodys_range),
           S(only_our_own_ownerless_groups_are_stale),
           S(a_directory_that_others_may_write_and_links_are_refused),

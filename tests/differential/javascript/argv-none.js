@@ -1,0 +1,2 @@
+// differential: {}
+console.log(process.argv, process.argv.length, process.execArgv);

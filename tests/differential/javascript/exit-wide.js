@@ -1,0 +1,2 @@
+// differential: {"verdict": "user_exception", "exit": 44}
+process.exit(256 + 44);

@@ -1,0 +1,15 @@
+// differential: {}
+const { constants } = require('os');
+for (const name of ['SIGUSR2', 'SIGINT', 'SIGTERM', 'SIGHUP', 'SIGWINCH']) {
+    process.once(name, (...args) => {
+        console.log('got', args, process.listenerCount(name));
+    });
+    process.kill(process.pid, name);
+}
+console.log(process.kill(process.pid, 0), Object.keys(constants.signals).length, process.eventNames());
+try {
+    process.kill(process.pid, 'SIGNOTHING');
+} catch (error) {
+    console.log(error.code, error.message);
+}
+setTimeout(() => console.log('end'), 100);

@@ -1,0 +1,1 @@
+// differential: {"program": "import { nothing } from 'fs';\nconsole.log(nothing);\n", "verdict": "user_exception", "exit": 1}

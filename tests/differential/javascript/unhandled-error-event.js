@@ -1,0 +1,3 @@
+// differential: {"verdict": "user_exception", "exit": 1}
+const Events = require('events');
+new Events().emit('error', new Error('no listener'));

@@ -1,0 +1,3 @@
+# differential: {"verdict": "user_exception", "exit": 255}
+print("before")
+exit(-1)

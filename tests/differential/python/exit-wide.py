@@ -1,0 +1,3 @@
+# differential: {"verdict": "user_exception", "exit": 3}
+print("before")
+raise SystemExit(256 + 3)

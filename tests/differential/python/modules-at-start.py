@@ -1,0 +1,4 @@
+# differential: {}
+import sys
+
+print("\n".join(sys.modules))

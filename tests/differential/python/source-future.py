@@ -1,0 +1,1 @@
+# differential: {"program": "'''doc'''\nfrom __future__ import annotations\nfrom __future__ import generator_stop\nx: nothing = 1\nprint(__annotations__, __doc__)\nexec('y: nothing = 2')\nprint(compile('1', 'f', 'eval').co_flags, generator_stop)\n"}

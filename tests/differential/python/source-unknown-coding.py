@@ -1,0 +1,1 @@
+# differential: {"program": "# coding: no-such-coding\nprint(1)\n", "verdict": "user_exception", "exit": 1}

@@ -1,0 +1,2 @@
+# differential: {"stdin_bytes": 2000000}
+print("not interested")

@@ -1,0 +1,5 @@
+# differential: {}
+x = 5
+if x is 5:
+    print("is", "\d")
+assert (x, "always true")
