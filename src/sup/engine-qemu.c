@@ -75,7 +75,7 @@ static const struct accel tcg = {
     .name = "tcg,tb-size=128",
     .module = QEMU_TCG_MODULE,
     /* SSE4 without AVX (emulated AVX is slower), with what keeps a guest's kernel and program apart. */
-    .cpu = "Nehalem,+smep,+smap,+umip,+fsgsbase,+rdrand",
+    .cpu = "Nehalem,+smep,+smap,+umip,+fsgsbase,+rdrand,+arat",
     /*
      * docs/decisions/0019: emulated code does not speculate, and KPTI costs a TLB flush per call.
      * Without tsc=reliable the clock stays at 4 ms jiffies for the first second or two: for most
