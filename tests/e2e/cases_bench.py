@@ -67,6 +67,7 @@ def measures(t):
                                  for mode in ("clone", "pool")), "rows")
     for key, row in rows.items():
         t.equal((row["runs"], row["failed"], row["why"]), (2, 0, None), f"runs of {key}")
+        t.equal(row["warm_runs"], 2, f"interpreters of {key} that waited")
         t.equal(list(row["parts_ms"]), PARTS, f"parts of {key}")
         t.equal(len(row["samples_ms"]), 2, f"samples of {key}")
         wall = row["wall_ms"]
