@@ -166,13 +166,17 @@ static int write_programs(const char *dir, struct err *err)
 static int find_engine(struct bench *b, const struct bench_options *o, struct err *err)
 {
     const struct engine *engine = NULL;
-    enum spec_engine which = SPEC_ENGINE_AUTO;
-    int r = 0;
+    auto_store struct store store = STORE_INIT;
+    struct engine_wish wish = {
+        .store = &store, .wanted = SPEC_ENGINE_AUTO, .weakest = SPEC_ISOLATION_EMULATED};
+    int r = store_open(o->state, &store, err);
 
     if (o->engine != NULL && strcmp(o->engine, "auto") != 0) {
-        which = strcmp(o->engine, "kvm") == 0 ? SPEC_ENGINE_KVM : SPEC_ENGINE_TCG;
+        wish.wanted = strcmp(o->engine, "kvm") == 0 ? SPEC_ENGINE_KVM : SPEC_ENGINE_TCG;
     }
-    r = engine_select(which, SPEC_ISOLATION_EMULATED, &engine, err);
+    if (r == 0) {
+        r = engine_select(&wish, &engine, err);
+    }
     if (r < 0) {
         return r;
     }

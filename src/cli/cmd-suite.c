@@ -175,13 +175,18 @@ static int find_engine(struct suite *s, struct err *err)
 {
     const char *wanted = s->options->engine;
     const struct engine *engine = NULL;
-    enum spec_engine which = SPEC_ENGINE_AUTO;
-    int r = 0;
+    auto_store struct store store = STORE_INIT;
+    struct engine_wish wish = {
+        .store = &store, .wanted = SPEC_ENGINE_AUTO, .weakest = SPEC_ISOLATION_EMULATED};
+    int r = store_open(s->options->state, &store, err);
 
     if (wanted != NULL && strcmp(wanted, "auto") != 0) {
-        which = strcmp(wanted, "kvm") == 0 ? SPEC_ENGINE_KVM : SPEC_ENGINE_TCG;
+        wish.wanted = strcmp(wanted, "kvm") == 0 ? SPEC_ENGINE_KVM : SPEC_ENGINE_TCG;
     }
-    r = engine_select(which, SPEC_ISOLATION_EMULATED, &engine, err);
+    if (r < 0) {
+        return r;
+    }
+    r = engine_select(&wish, &engine, err);
     if (r < 0) {
         return r;
     }
@@ -463,10 +468,10 @@ int cmd_suite(int argc, char **argv)
         return list(&s);
     }
     if (r == 0) {
-        r = find_engine(&s, &err);
+        r = ensure_images(&s, &err);
     }
     if (r == 0) {
-        r = ensure_images(&s, &err);
+        r = find_engine(&s, &err); /* a probe boots the kernel that came with the images */
     }
     if (r < 0) {
         return exit_code_of(r, &err);

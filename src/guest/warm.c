@@ -30,14 +30,15 @@
 #include "sys/fd.h"
 
 #define WAIT_NS      (45 * NS_PER_S) /* emulated, on a busy host; the host's own deadline is 60 s */
-#define FAREWELL_MAX 160             /* of what a failing interpreter says */
+#define HEAD_BYTES   10
+#define FAREWELL_MAX 160 /* of what a failing interpreter says */
 
 /* As jobs have it (sup/job-frame.c), then the hook's own, which the hook takes away again. */
 #define BASE_ENV "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "LANG=C.UTF-8", "OUT=/out"
 
 struct warm_kind {
-    const char *name;
-    const char *argv[3];
+    const char *program; /* its first argument, and what the command line asks for */
+    const char *interpreter;
     const char *envp[6];
     const char *hook; /* file in PATH_WARM */
     const char *from; /* bound ... */
@@ -45,27 +46,20 @@ struct warm_kind {
     const unsigned char *text, *text_end;
 };
 
+#define PYTHON                                                                       \
+    .interpreter = "python3", .envp = {BASE_ENV, "PYTHONPATH=/in", NULL},            \
+    .hook = PATH_WARM "/sitecustomize.py", .from = PATH_WARM, .to = PATH_ROOT "/in", \
+    .text = warm_python_start, .text_end = warm_python_end
+#define NODE                                                                                 \
+    .interpreter = "node", .envp = {BASE_ENV, "NODE_OPTIONS=--require=/dev/null", NULL},     \
+    .hook = PATH_WARM "/hook.js", .from = PATH_WARM "/hook.js", .to = PATH_ROOT "/dev/null", \
+    .text = warm_node_start, .text_end = warm_node_end
+
 static const struct warm_kind kinds[] = {
-    {
-        .name = "python",
-        .argv = {"python3", "main.py", NULL},
-        .envp = {BASE_ENV, "PYTHONPATH=/in", NULL},
-        .hook = PATH_WARM "/sitecustomize.py",
-        .from = PATH_WARM,
-        .to = PATH_ROOT "/in",
-        .text = warm_python_start,
-        .text_end = warm_python_end,
-    },
-    {
-        .name = "javascript",
-        .argv = {"node", "main.js", NULL},
-        .envp = {BASE_ENV, "NODE_OPTIONS=--require=/dev/null", NULL},
-        .hook = PATH_WARM "/hook.js",
-        .from = PATH_WARM "/hook.js",
-        .to = PATH_ROOT "/dev/null",
-        .text = warm_node_start,
-        .text_end = warm_node_end,
-    },
+    {.program = "main.py", PYTHON},
+    {.program = "main.js", NODE},
+    {.program = "main.mjs", NODE},
+    {.program = "main.cjs", NODE},
 };
 
 static int find_kind(const struct warm_kind **ret, struct err *err)
@@ -78,7 +72,7 @@ static int find_kind(const struct warm_kind **ret, struct err *err)
         return r;
     }
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        if (strcmp(name, kinds[i].name) == 0) {
+        if (strcmp(name, kinds[i].program) == 0) {
             *ret = &kinds[i];
             return 0;
         }
@@ -208,8 +202,9 @@ static int start(struct warm *w, struct streams *io, struct child *child, struct
     uint64_t deadline = clock_mono_ns() + WAIT_NS;
     int go[2] = {-1, -1};
     auto_fd int their_go = -1;
+    const char *const argv[] = {kind->interpreter, kind->program, NULL};
     struct child_spec spec = {
-        .argv = as_exec(kind->argv), .envp = as_exec(kind->envp), .stdio = io->child};
+        .argv = as_exec(argv), .envp = as_exec(kind->envp), .stdio = io->child};
     int r = streams_open(io, err);
 
     if (r == 0) {
@@ -267,16 +262,18 @@ int warm_unveil(struct warm *w, struct err *err)
     if (w->kind == NULL || w->go_fd < 0) {
         return err_guest(err, "job: no interpreter waits for one");
     }
-    if (umount2(w->kind->to, MNT_DETACH) < 0) {
+    if (!w->unveiled && umount2(w->kind->to, MNT_DETACH) < 0) {
         return err_sys(err, "take the hook from '%s'", w->kind->to);
     }
+    w->unveiled = true;
     return cgroup_cpu_usec(&w->cpu_usec, err);
 }
 
-/* The number of arguments, they, the environment: each with a NUL behind it. */
+/* J or R, the length of the rest in 9 digits; number of arguments, they, environment: each with NUL. */
 int warm_go(struct warm *w, const struct msg_job *job, struct err *err)
 {
     struct buf text = BUF_INIT((size_t)2 * MSG_STRINGS_BYTES);
+    char head[HEAD_BYTES + 1];
     size_t n = 0;
     int r = 0;
 
@@ -294,9 +291,15 @@ int warm_go(struct warm *w, const struct msg_job *job, struct err *err)
     if (r < 0) {
         r = err_sys_num(err, ENOMEM, "write down the job for the interpreter");
     } else {
+        (void)snprintf(head, sizeof(head), "%c%09zu", job->rehearsal ? 'R' : 'J', text.len);
+        r = fd_write_full(w->go_fd, head, HEAD_BYTES, err);
+    }
+    if (r == 0) {
         r = fd_write_full(w->go_fd, text.data, text.len, err);
     }
     buf_fini(&text);
-    fd_close_p(&w->go_fd);
+    if (!job->rehearsal) {
+        fd_close_p(&w->go_fd);
+    }
     return r;
 }

@@ -323,13 +323,27 @@ int store_put(const struct store *store, const char *name, struct object *ret, s
     return 0;
 }
 
-static int hash_and_compare(int fd, const struct object *object, bool *ret, struct err *err)
+#define MEMO_NAME_SIZE (sizeof("object-") + DIGEST_HEX_SIZE)
+
+static void memo_name(const struct object *object, char ret[MEMO_NAME_SIZE])
+{
+    (void)snprintf(ret, MEMO_NAME_SIZE, "object-%s", object->digest.hex);
+}
+
+/* A wrong one is never remembered as right, even if its file did not change since: a bad disk. */
+static int hash_and_compare(const struct store *store, int fd, const struct object *object,
+                            bool *ret, struct err *err)
 {
     struct digest digest = {0};
+    char name[MEMO_NAME_SIZE];
     uint64_t bytes = 0;
     int r = digest_of_fd(fd, &digest, &bytes, err);
 
     *ret = r == 0 && digest_equal(&digest, &object->digest) && bytes == object->bytes;
+    if (r == 0 && !*ret) {
+        memo_name(object, name);
+        memo_forget(store->dirfd, name);
+    }
     return r;
 }
 
@@ -342,7 +356,7 @@ static int compare_or_remember(const struct store *store, int fd, const char *pa
 {
     auto_memo struct memo memo = MEMO_INIT;
     auto_buf struct buf text = BUF_INIT(DIGEST_HEX_SIZE);
-    char name[sizeof("object-") + DIGEST_HEX_SIZE];
+    char name[MEMO_NAME_SIZE];
     int r = memo_begin(&memo, err);
 
     if (r == 0) {
@@ -351,12 +365,12 @@ static int compare_or_remember(const struct store *store, int fd, const char *pa
     if (r < 0) {
         return r;
     }
-    (void)snprintf(name, sizeof(name), "object-%s", object->digest.hex);
+    memo_name(object, name);
     if (memo_get(store->dirfd, name, &memo, &text)) {
         *ret = true;
         return 0;
     }
-    r = hash_and_compare(fd, object, ret, err);
+    r = hash_and_compare(store, fd, object, ret, err);
     if (r == 0 && *ret) {
         memo_put(store->dirfd, name, &memo, "", 0);
     }
@@ -394,7 +408,7 @@ static int open_object(const struct store *store, const struct object *object, s
     }
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size == object->bytes) {
         r = remember ? compare_or_remember(store, fd, path, object, &same, err)
-                     : hash_and_compare(fd, object, &same, err);
+                     : hash_and_compare(store, fd, object, &same, err);
         if (r < 0) {
             return err_wrap(err, "%s", what.name);
         }

@@ -19,6 +19,15 @@ const char *class_image(const struct spec *spec)
     return spec->image != NULL ? spec->image : own[spec->language];
 }
 
+static int engine_of(const struct store *store, const struct spec *spec, const struct engine **ret,
+                     struct err *err)
+{
+    const struct engine_wish wish = {
+        .store = store, .wanted = spec->engine, .weakest = spec->isolation};
+
+    return engine_select(&wish, ret, err);
+}
+
 int class_of(const struct store *store, const struct spec *spec, struct machine_class *ret,
              struct err *err)
 {
@@ -29,7 +38,7 @@ int class_of(const struct store *store, const struct spec *spec, struct machine_
     const char *ignored = NULL;
     char name[IMAGE_NAME_MAX + 1];
     size_t len = 0;
-    int r = engine_select(spec->engine, spec->isolation, &engine, err);
+    int r = engine_of(store, spec, &engine, err);
 
     if (r < 0) {
         return r;
@@ -67,7 +76,13 @@ int class_of(const struct store *store, const struct spec *spec, struct machine_
 int class_model(const struct machine_class *class, struct spec *ret, struct err *err)
 {
     ret->root = class->root;
-    ret->language = class->warm;
+    if (class->warm != NULL) {
+        ret->language = strstr(class->warm, ".py") != NULL ? SPEC_PYTHON : SPEC_JAVASCRIPT;
+        ret->program_name = strdup(class->warm);
+        if (ret->program_name == NULL) {
+            return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+        }
+    }
     ret->engine = strcmp(class->engine, "kvm") == 0 ? SPEC_ENGINE_KVM : SPEC_ENGINE_TCG;
     ret->limits.vcpus = class->vcpus;
     ret->limits.memory_bytes = engine_job_bytes(class->memory_bytes);
@@ -85,17 +100,17 @@ static bool image_fits(const char *model, const char *wanted)
            (wanted[len] == '\0' || strcmp(model, wanted) == 0);
 }
 
-bool class_fits(const struct spec *model, const struct spec *spec)
+bool class_fits(const struct store *store, const struct spec *model, const struct spec *spec)
 {
     const struct engine *engines[2] = {NULL, NULL};
     const char *why = NULL;
     struct err ignored = ERR_INIT;
 
-    return model->language == warm_for(spec, &why) && model->root == spec->root &&
+    return warm_for(model, &why) == warm_for(spec, &why) && model->root == spec->root &&
            template_mounts(model) == template_mounts(spec) &&
-           engine_select(model->engine, model->isolation, &engines[0], &ignored) == 0 &&
-           engine_select(spec->engine, spec->isolation, &engines[1], &ignored) == 0 &&
-           engines[0] == engines[1] && image_fits(model->image, class_image(spec)) &&
+           engine_of(store, model, &engines[0], &ignored) == 0 &&
+           engine_of(store, spec, &engines[1], &ignored) == 0 && engines[0] == engines[1] &&
+           image_fits(model->image, class_image(spec)) &&
            model->limits.vcpus == spec->limits.vcpus &&
            engine_machine_bytes(model->limits.memory_bytes) ==
                engine_machine_bytes(spec->limits.memory_bytes);

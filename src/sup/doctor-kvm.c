@@ -188,15 +188,18 @@ static void add_absent(struct doctor_report *rep, const struct doctor_cpu *cpu, 
 /* The only proof: a guest booted to its agent. */
 static void boot_with_kvm(struct doctor_report *rep, const struct store *store, bool no_flags)
 {
-    struct engine_probe probe = {0};
+    const struct engine_wish wish = {.store = store};
+    struct engine_probe probe = {.works = false};
     struct err err = ERR_INIT;
 
-    if (engine_probe(store, SPEC_ENGINE_KVM, &probe, &err) < 0) {
+    if (engine_probe_kvm(&wish, true, &probe, &err) < 0) {
         doctor_add(rep, "kvm", DOCTOR_WARN, "mend that and run 'airlock doctor' again",
                    "/dev/kvm opens, but the probe could not be made: %.400s", err.msg);
     } else if (probe.works) {
-        doctor_add(rep, "kvm", DOCTOR_OK, NULL, "works: booted a guest to its agent in %.1f s",
-                   (double)probe.ns / (double)NS_PER_S);
+        doctor_add(
+            rep, "kvm", DOCTOR_OK, NULL,
+            "works: booted a guest to its agent in %.1f s; runs jobs with isolation 'hardware'",
+            (double)probe.ns / (double)NS_PER_S);
     } else {
         doctor_add(rep, "kvm", DOCTOR_WARN,
                    no_flags ? "nothing on this machine: its hypervisor gives it no real "

@@ -341,14 +341,15 @@ static bool is_ok(const struct doctor_report *rep, const char *id)
 static void probe_tcg(struct doctor_report *rep, const struct store *store, bool can_boot,
                       bool is_chosen)
 {
-    struct engine_probe probe = {0};
+    const struct engine_wish wish = {.store = store};
+    struct engine_probe probe = {.works = false};
     struct err err = ERR_INIT;
 
     if (!can_boot || store == NULL) {
         doctor_add(rep, "tcg", DOCTOR_WARN,
                    "run a job (it builds the kernel), then 'airlock doctor' again",
                    "not yet tried: there is no guest kernel yet");
-    } else if (engine_probe(store, SPEC_ENGINE_TCG, &probe, &err) < 0) {
+    } else if (engine_probe(&wish, &engine_tcg, &probe, &err) < 0) {
         doctor_add(rep, "tcg", is_chosen ? DOCTOR_MISSING : DOCTOR_WARN,
                    "mend that and run 'airlock doctor' again", "the probe failed: %.400s", err.msg);
     } else if (probe.works) {
@@ -364,27 +365,17 @@ static void probe_tcg(struct doctor_report *rep, const struct store *store, bool
 static void look_at_engines(struct doctor_report *rep, struct doctor_kvm *kvm,
                             const struct store *store)
 {
-    const struct engine *engine = NULL;
-    struct err err = ERR_INIT;
+    const struct engine *engine = &engine_tcg;
     bool can_boot = store != NULL && age_days(store->dirfd, "kernel.json") >= 0;
-    int r = engine_select(SPEC_ENGINE_AUTO, SPEC_ISOLATION_EMULATED, &engine, &err);
-    bool is_tcg = r == 0 && strcmp(engine->name, "tcg") == 0;
-    const char *why = "";
 
     doctor_look_at_kvm(rep, kvm, store, can_boot);
-    probe_tcg(rep, store, can_boot, is_tcg);
-    if (r < 0) {
-        doctor_add(rep, "engine", DOCTOR_MISSING, "see the lines above", "none works here: %.400s",
-                   err.msg);
-        return;
+    if (is_ok(rep, "kvm")) {
+        engine = &engine_kvm; /* what engine_select() takes: the probe just made is remembered */
     }
-    if (is_tcg) {
-        why = is_ok(rep, "kvm") ? ": KVM works here, but this version has no engine for it yet"
-                                : ": KVM is not usable, see 'kvm'";
-    }
+    probe_tcg(rep, store, can_boot, engine == &engine_tcg);
     rep->engine = engine->name;
     doctor_add(rep, "engine", DOCTOR_OK, NULL, "auto takes %s (isolation %s)%s", engine->name,
-               engine->isolation, why);
+               engine->isolation, engine == &engine_tcg ? ": KVM is not usable, see 'kvm'" : "");
 }
 
 void doctor_examine(const char *state_dir, struct doctor_report *ret)

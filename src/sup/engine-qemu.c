@@ -2,17 +2,18 @@
  * How it works.  The argument list is made from nothing (-nodefaults -no-user-config): a microvm
  * board without PCI, virtio over MMIO only, no network device, no monitor, no display.  Files come
  * as descriptors: disks through fd sets, the channel as a connected socket, the file that is the
- * guest's memory as the answer to its one open; kernel and initramfs are read-only files in the jail.  The console's bytes and QEMU's own complaints share one pipe
- * that the supervisor drains.  RLIMIT_FSIZE bounds what a guest that writes to the raw scratch
+ * guest's memory and /dev/kvm as the answers to the opens that ask for them (jail.h); kernel and
+ * initramfs are read-only files in the jail.  The console's bytes and QEMU's own complaints share
+ * one pipe that the supervisor drains.  RLIMIT_FSIZE bounds what a guest that writes to the raw scratch
  * device can put on the host's disk: past the filesystem's end its writes fail.
  *
- * Under TCG the monitor runs in the jail (jail.h).  Stock QEMU under KVM only ever boots our own
- * guest, without a job, to find out whether KVM works (engine_probe()): /dev/kvm is often open to
- * root or a group alone, and that machine runs without a jail and dies with us.
+ * TCG and KVM are one code; struct accel holds all that differs.  Neither ever runs without its jail,
+ * not even to be probed.
  */
 #include "sup/engine-qemu.h"
 
 #include <assert.h>
+#include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -28,12 +29,10 @@
 #include "sys/fd.h"
 #include "sys/memo.h"
 
-/* Descriptor numbers inside the monitor process. */
+/* Descriptor numbers inside the monitor process; disk_args() and memory_args() know them as text. */
 enum {
     FD_CHANNEL = 3,
-    FD_KERNEL,
-    FD_INITRAMFS,
-    FD_ROOT,
+    FD_ROOT = 6,
     FD_INPUT,
     FD_SCRATCH,
     FD_CONTROL
@@ -42,6 +41,9 @@ enum {
 /* Files inside the jail. */
 #define JAIL_KERNEL    "/kernel"
 #define JAIL_INITRAMFS "/initramfs"
+/* Nothing has this name: the open is answered. */
+#define JAIL_MEMORY "/ram"
+#define DEVICE_KVM  "/dev/kvm"
 /* What QEMU looks for by name, measured with strace; the first is a plug-in where it exists. */
 #define QEMU_TCG_MODULE "/usr/lib/x86_64-linux-gnu/qemu/accel-tcg-x86_64.so"
 #define QEMU_FIRMWARE   "/usr/share/qemu/bios-microvm.bin"
@@ -55,17 +57,46 @@ enum {
 #define QEMU_ARGS_MAX 80
 #define QEMU_TEXT_MAX 512
 
-/* SSE4 without AVX (emulated AVX is slower), with what keeps a guest's kernel and program apart. */
-#define QEMU_TCG_CPU "Nehalem,+smep,+smap,+umip,+fsgsbase,+rdrand"
-#define QEMU_KVM_CPU "host"
+/* Never depends on the job. loglevel=3 lets a panic through to the console, our evidence. */
+#define KERNEL_ARGS "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t edd=off"
 
-/*
- * Never depends on the job. loglevel=3 lets a panic through to the console, our evidence. Without
- * tsc=reliable the clock stays at 4 ms jiffies for the first second or two: for most jobs' whole life.
- */
-#define KERNEL_ARGS "console=ttyS0 quiet loglevel=3 panic=-1 reboot=t edd=off tsc=reliable"
-/* docs/decisions/0019: emulated code does not speculate, and KPTI costs a TLB flush per call. */
-#define KERNEL_ARGS_TCG "mitigations=off"
+struct accel {
+    const char *name;   /* for -accel, with its options */
+    const char *module; /* a plug-in that QEMU loads where it exists, or NULL */
+    const char *cpu;
+    const char *kernel_args;
+    bool tell_tsc; /* to the kernel; else it can ask the accelerator itself */
+    bool is_kvm;
+    int (*filter)(struct seccomp_filter *ret, struct err *err);
+};
+
+static const struct accel tcg = {
+    /* tb-size: its default grows with guest RAM. */
+    .name = "tcg,tb-size=128",
+    .module = QEMU_TCG_MODULE,
+    /* SSE4 without AVX (emulated AVX is slower), with what keeps a guest's kernel and program apart. */
+    .cpu = "Nehalem,+smep,+smap,+umip,+fsgsbase,+rdrand",
+    /*
+     * docs/decisions/0019: emulated code does not speculate, and KPTI costs a TLB flush per call.
+     * Without tsc=reliable the clock stays at 4 ms jiffies for the first second or two: for most
+     * jobs' whole life.
+     */
+    .kernel_args = " tsc=reliable mitigations=off",
+    .tell_tsc = true,
+    .filter = jail_filter_qemu_tcg,
+};
+
+static const struct accel kvm = {
+    .name = "kvm",
+    /*
+     * The host's own, but for virtualization and performance counters: more of KVM's code than any
+     * program needs. A saved state only ever goes on on the host it was made on (describe()).
+     */
+    .cpu = "host,-vmx,-svm,pmu=off",
+    .kernel_args = "",
+    .is_kvm = true,
+    .filter = jail_filter_qemu_kvm,
+};
 
 struct args {
     const char *argv[QEMU_ARGS_MAX];
@@ -124,7 +155,7 @@ static void disk_args(struct args *a, const struct machine_config *c)
     arg2(a, "-device", "virtio-blk-device,drive=scratch,serial=airlock-scratch");
 }
 
-/* The path is never looked at: the supervisor answers the open (jail.h, opened_fd). */
+/* Nothing is at that path: the supervisor answers the open (jail.h, opens). */
 static void memory_args(struct args *a, const struct machine_config *c)
 {
     bool restored = c->state_fd >= 0;
@@ -133,7 +164,8 @@ static void memory_args(struct args *a, const struct machine_config *c)
         return;
     }
     argf(a, "-object",
-         "memory-backend-file,id=ram,size=%lluM,mem-path=/ram,share=%s,merge=off,dump=off",
+         "memory-backend-file,id=ram,size=%lluM,mem-path=" JAIL_MEMORY
+         ",share=%s,merge=off,dump=off",
          (unsigned long long)(c->memory_bytes / MIB), restored ? "off" : "on");
     arg2(a, "-chardev", "socket,id=control,fd=9");
     arg2(a, "-mon", "chardev=control,mode=control");
@@ -142,17 +174,27 @@ static void memory_args(struct args *a, const struct machine_config *c)
     }
 }
 
-static void build_args(struct args *a, const char *path, const char *accel,
+static void kernel_args(struct args *a, const struct accel *accel, const struct machine_config *c)
+{
+    char tsc[48] = "";
+    char scratch[48] = "";
+    const char *warm = c->warm != NULL ? c->warm : "";
+
+    if (accel->tell_tsc) {
+        (void)snprintf(tsc, sizeof(tsc), " tsc_early_khz=%llu", (unsigned long long)c->tsc_khz);
+    }
+    if (c->mounted_inodes > 0) {
+        (void)snprintf(scratch, sizeof(scratch), " airlock.scratch=%llu",
+                       (unsigned long long)c->mounted_inodes);
+    }
+    /* Before "quiet", which would count for it too. */
+    argf(a, "-append", "%s" KERNEL_ARGS "%s%s%s%s%s", c->is_probe ? "earlyprintk=ttyS0 " : "",
+         accel->kernel_args, tsc, c->warm != NULL ? " airlock.warm=" : "", warm, scratch);
+}
+
+static void build_args(struct args *a, const char *path, const struct accel *accel,
                        const struct machine_config *c)
 {
-    static const char *const warm[] = {
-        [SPEC_COMMAND] = "",
-        [SPEC_PYTHON] = " airlock.warm=python",
-        [SPEC_JAVASCRIPT] = " airlock.warm=javascript",
-    };
-    char scratch[48] = "";
-    bool tcg = strcmp(accel, "tcg") == 0;
-
     arg(a, path);
     arg2(a, "-name", "airlock");
     arg(a, "-nodefaults");
@@ -164,19 +206,13 @@ static void build_args(struct args *a, const char *path, const char *accel,
          "microvm,acpi=on,rtc=on,pit=on,pic=on,isa-serial=on,x-option-roms=off,usb=off,"
          "graphics=off,mem-merge=off,dump-guest-core=off%s",
          c->memory_fd >= 0 ? ",memory-backend=ram" : "");
-    /* tb-size: its default grows with guest RAM. */
-    arg2(a, "-accel", tcg ? "tcg,tb-size=128" : "kvm");
-    arg2(a, "-cpu", tcg ? QEMU_TCG_CPU : QEMU_KVM_CPU);
+    arg2(a, "-accel", accel->name);
+    arg2(a, "-cpu", accel->cpu);
     argf(a, "-smp", "%llu", (unsigned long long)c->vcpus);
     argf(a, "-m", "%lluM", (unsigned long long)(c->memory_bytes / MIB));
-    arg2(a, "-kernel", tcg ? JAIL_KERNEL : "/proc/self/fd/4");
-    arg2(a, "-initrd", tcg ? JAIL_INITRAMFS : "/proc/self/fd/5");
-    if (c->mounted_inodes > 0) {
-        (void)snprintf(scratch, sizeof(scratch), " airlock.scratch=%llu",
-                       (unsigned long long)c->mounted_inodes);
-    }
-    argf(a, "-append", KERNEL_ARGS " %s tsc_early_khz=%llu%s%s", tcg ? KERNEL_ARGS_TCG : "",
-         (unsigned long long)c->tsc_khz, warm[c->warm], scratch);
+    arg2(a, "-kernel", JAIL_KERNEL);
+    arg2(a, "-initrd", JAIL_INITRAMFS);
+    kernel_args(a, accel, c);
     arg2(a, "-global", "virtio-mmio.force-legacy=false");
     memory_args(a, c);
     disk_args(a, c);
@@ -189,12 +225,11 @@ static void build_args(struct args *a, const char *path, const char *accel,
     a->argv[a->n] = NULL;
 }
 
-static int add_files(struct jail_files *files, const char *path, const struct machine_config *c,
-                     struct err *err)
+static int add_files(struct jail_files *files, const char *path, const struct accel *accel,
+                     const struct machine_config *c, struct err *err)
 {
-    bool module = access(QEMU_TCG_MODULE, F_OK) == 0;
-    int r =
-        jail_files_add_program(files, path, module ? QEMU_TCG_MODULE : NULL, c->memo_dirfd, err);
+    bool module = accel->module != NULL && access(accel->module, F_OK) == 0;
+    int r = jail_files_add_program(files, path, module ? accel->module : NULL, c->memo_dirfd, err);
 
     if (r == 0) {
         r = jail_files_add(files, JAIL_DATA, QEMU_FIRMWARE, QEMU_FIRMWARE, err);
@@ -211,17 +246,25 @@ static int add_files(struct jail_files *files, const char *path, const struct ma
     return r < 0 ? r : jail_files_add_fd(files, c->initramfs_fd, JAIL_INITRAMFS, err);
 }
 
-static int spawn_jailed(const struct args *args, const struct machine_config *c,
-                        const struct proc_fd *fds, size_t n_fds, struct machine *ret,
-                        struct err *err)
+struct monitor {
+    const struct accel *accel;
+    const struct machine_config *config;
+    struct args args;
+    struct proc_fd fds[8];
+    size_t n_fds;
+};
+
+static int spawn(const struct monitor *m, struct machine *ret, struct err *err)
 {
+    const struct machine_config *c = m->config;
     auto_jail_files struct jail_files files = JAIL_FILES_INIT;
     auto_seccomp_filter struct seccomp_filter filter = SECCOMP_FILTER_INIT;
+    auto_fd int device = -1;
     int procs_fds[CGROUP_TREES_MAX];
     struct jail_spec spec = {
-        .argv = args->argv,
-        .fds = fds,
-        .n_fds = n_fds,
+        .argv = m->args.argv,
+        .fds = m->fds,
+        .n_fds = m->n_fds,
         .uid = c->uid,
         .gid = c->uid,
         .nofile_max = QEMU_NOFILE,
@@ -231,16 +274,24 @@ static int spawn_jailed(const struct args *args, const struct machine_config *c,
         .cgroup_fd = c->group != NULL ? cgroup_clone_fd(c->group) : -1,
         .procs_fds = procs_fds,
         .filter = &filter,
-        .opened_fd = c->memory_fd,
         .ret_exec_ns = &ret->exec_ns,
     };
-    int r = add_files(&files, args->argv[0], c, err);
+    int r = add_files(&files, m->args.argv[0], m->accel, c, err);
 
     if (r == 0) {
-        r = jail_filter_qemu_tcg(&filter, err);
+        r = m->accel->filter(&filter, err);
+    }
+    if (r == 0 && m->accel->is_kvm) {
+        r = fd_open(AT_FDCWD, DEVICE_KVM, O_RDWR, 0, &device, err);
+        spec.opens[spec.n_opens++] = (struct seccomp_open){DEVICE_KVM, device};
     }
     if (r < 0) {
         return r;
+    }
+    if (c->memory_fd >= 0) {
+        /* Under TCG there is no other open to tell it from, and no need to look. */
+        spec.opens[spec.n_opens++] =
+            (struct seccomp_open){m->accel->is_kvm ? JAIL_MEMORY : NULL, c->memory_fd};
     }
     for (size_t i = 0; c->group != NULL && i < c->group->n_members; i++) {
         if (!c->group->members[i].v2) {
@@ -250,19 +301,6 @@ static int spawn_jailed(const struct args *args, const struct machine_config *c,
     spec.binds = files.binds;
     spec.n_binds = files.n;
     return jail_spawn(&spec, &ret->proc, err);
-}
-
-static int spawn_bare(const struct args *args, const struct machine_config *c,
-                      const struct proc_fd *fds, size_t n_fds, struct proc *ret, struct err *err)
-{
-    const struct proc_spec spec = {.argv = args->argv,
-                                   .fds = fds,
-                                   .n_fds = n_fds,
-                                   .die_with_parent = true,
-                                   .fsize_max = c->scratch_bytes,
-                                   .nofile = QEMU_NOFILE};
-
-    return proc_spawn(&spec, ret, err);
 }
 
 /* A monitor that ended before it opened its memory said why on its console. */
@@ -281,11 +319,18 @@ static int with_last_words(int console_fd, struct err *err)
                             : err_wrap(err, "the monitor ended at its start (%s)", words);
 }
 
-int qemu_start(const char *accel, const struct machine_config *c, struct machine *ret,
-               struct err *err)
+static void give(struct monitor *m, int fd, int number)
+{
+    if (fd >= 0) {
+        m->fds[m->n_fds++] = (struct proc_fd){fd, number};
+    }
+}
+
+static int start(const struct accel *accel, const struct machine_config *c, struct machine *ret,
+                 struct err *err)
 {
     char path[PROC_PATH_MAX];
-    struct args args = {.n = 0};
+    struct monitor m = {.accel = accel, .config = c};
     int pair[2] = {-1, -1};
     int console[2] = {-1, -1};
     auto_fd int ours = -1;
@@ -294,9 +339,6 @@ int qemu_start(const char *accel, const struct machine_config *c, struct machine
     auto_fd int console_wr = -1;
     auto_fd int control = -1;
     auto_fd int their_control = -1;
-    struct proc_fd fds[10];
-    size_t n = 0;
-    bool jailed = strcmp(accel, "tcg") == 0;
     int r = proc_find(QEMU_NAME, QEMU_PACKAGE, path, err);
 
     if (r == 0 && c->memory_fd >= 0) {
@@ -315,24 +357,15 @@ int qemu_start(const char *accel, const struct machine_config *c, struct machine
     }
     console_rd = console[0];
     console_wr = console[1];
-    fds[n++] = (struct proc_fd){console_wr, 1};
-    fds[n++] = (struct proc_fd){console_wr, 2};
-    fds[n++] = (struct proc_fd){theirs, FD_CHANNEL};
-    if (!jailed) {
-        fds[n++] = (struct proc_fd){c->kernel_fd, FD_KERNEL};
-        fds[n++] = (struct proc_fd){c->initramfs_fd, FD_INITRAMFS};
-    }
-    if (c->root_fd >= 0) {
-        fds[n++] = (struct proc_fd){c->root_fd, FD_ROOT};
-        fds[n++] = (struct proc_fd){c->input_fd, FD_INPUT};
-        fds[n++] = (struct proc_fd){c->scratch_fd, FD_SCRATCH};
-    }
-    if (their_control >= 0) {
-        fds[n++] = (struct proc_fd){their_control, FD_CONTROL};
-    }
-    build_args(&args, path, accel, c);
-    r = jailed ? spawn_jailed(&args, c, fds, n, ret, err)
-               : spawn_bare(&args, c, fds, n, &ret->proc, err);
+    give(&m, console_wr, 1);
+    give(&m, console_wr, 2);
+    give(&m, theirs, FD_CHANNEL);
+    give(&m, c->root_fd, FD_ROOT);
+    give(&m, c->input_fd, FD_INPUT);
+    give(&m, c->scratch_fd, FD_SCRATCH);
+    give(&m, their_control, FD_CONTROL);
+    build_args(&m.args, path, accel, c);
+    r = spawn(&m, ret, err);
     if (r < 0) {
         return with_last_words(console_rd, err);
     }
@@ -344,7 +377,12 @@ int qemu_start(const char *accel, const struct machine_config *c, struct machine
 
 static int tcg_start(const struct machine_config *config, struct machine *ret, struct err *err)
 {
-    return qemu_start("tcg", config, ret, err);
+    return start(&tcg, config, ret, err);
+}
+
+static int kvm_start(const struct machine_config *config, struct machine *ret, struct err *err)
+{
+    return start(&kvm, config, ret, err);
 }
 
 /* Asks the monitor itself; out gets what it says. */
@@ -394,20 +432,56 @@ static int qemu_version(int memo_dirfd, char *text, size_t size, struct err *err
     return 0;
 }
 
+static int too_long(struct err *err)
+{
+    return err_set(err, ERR_HOST, ENOBUFS, "the machine's description is too long");
+}
+
 /* All arguments but the one that names this host's clock, which template.h holds apart. */
-static int qemu_describe(const struct machine_config *config, struct buf *ret, struct err *err)
+static int describe(const struct accel *accel, const struct machine_config *config, struct buf *ret,
+                    struct err *err)
 {
     struct machine_config same = *config;
     struct args args = {.n = 0};
 
     same.tsc_khz = 0;
-    build_args(&args, QEMU_NAME, "tcg", &same);
+    build_args(&args, QEMU_NAME, accel, &same);
     for (size_t i = 0; i < args.n; i++) {
         if (buf_printf(ret, "%s\n", args.argv[i]) < 0) {
-            return err_set(err, ERR_HOST, ENOBUFS, "the machine's description is too long");
+            return too_long(err);
         }
     }
     return 0;
+}
+
+static int tcg_describe(const struct machine_config *config, struct buf *ret, struct err *err)
+{
+    return describe(&tcg, config, ret, err);
+}
+
+/* "-cpu host" is a word for whatever this host's is: maker, model and features by CPUID. */
+static int kvm_describe(const struct machine_config *config, struct buf *ret, struct err *err)
+{
+    static const struct {
+        unsigned int leaf, subleaf;
+    } told[] = {{0, 0}, {1, 0}, {7, 0}, {0xd, 0}, {0xd, 1}, {0x80000001, 0}, {0x80000008, 0}};
+
+    int r = describe(&kvm, config, ret, err);
+
+    for (size_t i = 0; i < ARRAY_LEN(told) && r == 0; i++) {
+        unsigned int a = 0;
+        unsigned int b = 0;
+        unsigned int c = 0;
+        unsigned int d = 0;
+
+        (void)__get_cpuid_count(told[i].leaf, told[i].subleaf, &a, &b, &c, &d);
+        b = told[i].leaf == 1 ? 0 : b; /* the number of the processor that we run on */
+        r = buf_printf(ret, "cpuid %x.%x: %x %x %x %x\n", told[i].leaf, told[i].subleaf, a, b, c,
+                       d) < 0
+                ? too_long(err)
+                : 0;
+    }
+    return r;
 }
 
 const struct engine engine_tcg = {
@@ -415,7 +489,17 @@ const struct engine engine_tcg = {
     .isolation = "emulated",
     .start = tcg_start,
     .version = qemu_version,
-    .describe = qemu_describe,
+    .describe = tcg_describe,
+    .save = qemu_control_save,
+    .control = qemu_control_read,
+};
+
+const struct engine engine_kvm = {
+    .name = "kvm",
+    .isolation = "hardware",
+    .start = kvm_start,
+    .version = qemu_version,
+    .describe = kvm_describe,
     .save = qemu_control_save,
     .control = qemu_control_read,
 };

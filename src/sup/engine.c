@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +11,6 @@
 #include "base/str.h"
 
 #include "proto/frame.h"
-#include "sup/engine-qemu.h"
 #include "sup/host.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -22,9 +22,13 @@
 #define MACHINE_BASE_BYTES (128 * MIB)
 #define MACHINE_STEP_BYTES (64 * MIB)
 
-/* A working KVM boots in a second or two, in a nested host in ten; a busy host emulates slowly. */
-#define PROBE_KVM_DEADLINE_NS (20 * NS_PER_S)
-#define PROBE_TCG_DEADLINE_NS (60 * NS_PER_S)
+/* A busy host emulates slowly, and so does one that is itself emulated, with a KVM of its own. */
+#define PROBE_DEADLINE_NS (60 * NS_PER_S)
+/*
+ * Until "Linux version": 0.2 s on a CPU of its own, 4 s where KVM is itself emulated, and more than
+ * 10 s if that host is busy. A restricted KVM that gets stuck before shows nothing new however long it is waited for.
+ */
+#define PROBE_FIRST_WORD_NS (20 * NS_PER_S)
 /*
  * A probe holds no slot of the ledger, whose number would give it a uid. This range belongs to
  * nobody (systemd's UIDS-GIDS.md), and a live process's number is its own.
@@ -72,19 +76,6 @@ uint64_t engine_job_bytes(uint64_t machine_bytes)
     return machine_bytes > MACHINE_BASE_BYTES ? machine_bytes - MACHINE_BASE_BYTES : 0;
 }
 
-int engine_select(enum spec_engine wanted, enum spec_isolation weakest, const struct engine **ret,
-                  struct err *err)
-{
-    if (wanted == SPEC_ENGINE_KVM || weakest == SPEC_ISOLATION_HARDWARE) {
-        return err_set(err, ERR_USAGE, ENODEV,
-                       "this version of airlock runs jobs on engine tcg (isolation 'emulated') "
-                       "only; leave out %s to use it",
-                       wanted == SPEC_ENGINE_KVM ? "--engine kvm" : "--isolation hardware");
-    }
-    *ret = &engine_tcg;
-    return 0;
-}
-
 /* --- the functional probe --- */
 
 struct probe {
@@ -92,6 +83,7 @@ struct probe {
     struct frame_decoder dec;
     struct buf console;
     uint64_t deadline;
+    uint64_t deadline_first; /* for the kernel's first word; UINT64_MAX: none */
     bool answered;
 };
 
@@ -137,10 +129,17 @@ static bool said(const struct probe *p, const char *text)
     return p->console.data != NULL && strstr((const char *)p->console.data, text) != NULL;
 }
 
-static int probe_loop(struct probe *p, struct err *err)
+static bool is_late(const struct probe *p)
+{
+    uint64_t now = clock_mono_ns();
+
+    return now >= p->deadline || (now >= p->deadline_first && !said(p, "Linux version"));
+}
+
+static int probe_loop(struct probe *p, const struct engine_wish *wish, struct err *err)
 {
     /* "KVM internal error" stops QEMU without ending it: waiting longer shows nothing new. */
-    while (!p->answered && !said(p, "KVM internal error") && clock_mono_ns() < p->deadline) {
+    while (!p->answered && !said(p, "KVM internal error") && !is_late(p)) {
         struct pollfd fds[3] = {
             {.fd = p->machine.channel_fd, .events = POLLIN},
             {.fd = p->machine.console_fd, .events = POLLIN},
@@ -162,12 +161,40 @@ static int probe_loop(struct probe *p, struct err *err)
         } else if (fds[2].revents != 0 && fds[1].revents == 0) {
             return 0; /* it ended, and everything it said is read */
         }
+        if (wish->stop != NULL && wish->stop(wish->ctx)) {
+            return err_set(err, ERR_LIMIT, ECANCELED, "stopped while an engine was tried");
+        }
     }
     return 0;
 }
 
-static void explain(const struct probe *p, struct engine_probe *ret)
+/* What became of a monitor whose guest did not answer. */
+static void how_it_ended(struct probe *p, char *ret, size_t size)
 {
+    struct proc_end end = {.code = 0};
+    struct err ignored = ERR_INIT;
+    const char *hint = "";
+
+    if (is_late(p)) {
+        (void)snprintf(ret, size, "%s",
+                       clock_mono_ns() >= p->deadline
+                           ? "the guest did not answer in time"
+                           : "the guest's kernel did not get as far as its first word: a "
+                             "restricted nested virtualization that cannot boot an unmodified "
+                             "Linux");
+        return;
+    }
+    (void)snprintf(ret, size, "the monitor ended before the guest answered");
+    if (proc_wait(&p->machine.proc, NS_PER_S, &end, &ignored) == 0 && end.signaled) {
+        hint = end.code == SIGSYS ? ", by a system call that its jail does not allow" : "";
+        (void)snprintf(ret, size, "the monitor was ended by signal %d%s before the guest answered",
+                       end.code, hint);
+    }
+}
+
+static void explain(struct probe *p, struct engine_probe *ret)
+{
+    char how[240] = "";
     auto_buf struct buf shown = BUF_INIT(4 * PROBE_CONSOLE_MAX + 1);
     const char *text = p->console.data != NULL ? (const char *)p->console.data : "";
 
@@ -182,33 +209,30 @@ static void explain(const struct probe *p, struct engine_probe *ret)
             at != NULL ? at : "");
         return;
     }
+    how_it_ended(p, how, sizeof(how));
     text += strspn(text, "\r\n");
     (void)!str_escape(&shown, text, strcspn(text, "\r\n"), false);
-    (void)snprintf(ret->why, sizeof(ret->why), "%s%s%s",
-                   clock_mono_ns() >= p->deadline ? "the guest did not answer in time"
-                                                  : "the monitor ended before the guest answered",
-                   shown.len > 0 ? ": " : "", shown.len > 0 ? (const char *)shown.data : "");
+    (void)snprintf(ret->why, sizeof(ret->why), "%s%s%s", how, shown.len > 0 ? ": " : "",
+                   shown.len > 0 ? (const char *)shown.data : "");
 }
 
-static int probe_with(const struct machine_config *config, const char *accel,
-                      struct engine_probe *ret, struct err *err)
+static int probe_with(const struct engine_wish *wish, const struct engine *engine,
+                      const struct machine_config *config, struct engine_probe *ret,
+                      struct err *err)
 {
-    uint64_t deadline_ns =
-        strcmp(accel, "kvm") == 0 ? PROBE_KVM_DEADLINE_NS : PROBE_TCG_DEADLINE_NS;
     struct probe p = {.machine = MACHINE_INIT, .console = BUF_INIT(PROBE_CONSOLE_MAX)};
     uint64_t begun = clock_mono_ns();
-    int r = qemu_start(accel, config, &p.machine, err);
+    int r = engine->start(config, &p.machine, err);
 
     if (r < 0) {
         return r;
     }
-    p.deadline = begun + deadline_ns;
+    p.deadline = begun + PROBE_DEADLINE_NS;
+    p.deadline_first = engine == &engine_kvm ? begun + PROBE_FIRST_WORD_NS : UINT64_MAX;
     frame_decoder_init(&p.dec, FRAME_TO_HOST);
-    r = probe_loop(&p, err);
+    r = probe_loop(&p, wish, err);
     if (r == 0) {
-        ret->works = p.answered;
-        ret->ns = clock_mono_ns() - begun;
-        ret->why[0] = '\0';
+        *ret = (struct engine_probe){.works = p.answered, .ns = clock_mono_ns() - begun};
         if (!p.answered) {
             explain(&p, ret);
         }
@@ -219,13 +243,13 @@ static int probe_with(const struct machine_config *config, const char *accel,
     return r;
 }
 
-int engine_probe(const struct store *store, enum spec_engine which, struct engine_probe *ret,
-                 struct err *err)
+int engine_probe(const struct engine_wish *wish, const struct engine *engine,
+                 struct engine_probe *ret, struct err *err)
 {
     auto_store_boot struct store_boot boot = STORE_BOOT_INIT;
     struct host_tsc tsc = host_tsc_now();
     struct machine_config config = MACHINE_CONFIG_INIT;
-    int r = store_open_boot(store, NULL, &boot, err);
+    int r = store_open_boot(wish->store, NULL, &boot, err);
 
     if (r < 0) {
         return r;
@@ -237,6 +261,7 @@ int engine_probe(const struct store *store, enum spec_engine which, struct engin
     config.kernel_fd = boot.kernel_fd;
     config.initramfs_fd = boot.initramfs_fd;
     config.tsc_khz = host_tsc_khz(tsc);
-    config.memo_dirfd = store->dirfd;
-    return probe_with(&config, which == SPEC_ENGINE_KVM ? "kvm" : "tcg", ret, err);
+    config.is_probe = true;
+    config.memo_dirfd = wish->store->dirfd;
+    return probe_with(wish, engine, &config, ret, err);
 }

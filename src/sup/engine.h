@@ -24,8 +24,9 @@ struct machine_config {
     uint64_t tsc_khz;      /* the host's, for the guest's kernel */
     /* Of the scratch filesystem that is mounted when the machine is saved; 0: it is the job's. */
     uint64_t mounted_bytes, mounted_inodes;
-    enum spec_language warm; /* whose interpreter waits in the guest; SPEC_COMMAND: none */
-    uint64_t scratch_bytes;  /* most the monitor process may write to any file */
+    /* Program file of the interpreter that waits in the guest (sup/warm.h); NULL: none. */
+    const char *warm;
+    uint64_t scratch_bytes; /* most the monitor process may write to any file */
     /* Borrowed descriptors. Disks may be -1: such a machine only proves that a guest boots. */
     int kernel_fd, initramfs_fd, root_fd, input_fd, scratch_fd;
     /*
@@ -36,6 +37,7 @@ struct machine_config {
     int memory_fd, state_fd;
     const struct cgroup *group; /* the monitor is born in them; NULL = the caller's */
     uid_t uid;      /* the jailed monitor runs as it when we are root; used by no other machine */
+    bool is_probe;  /* its kernel shall speak as soon as it can */
     int memo_dirfd; /* STATE, for what is remembered of the monitor (sys/memo.h); -1: nothing is */
 };
 
@@ -67,7 +69,7 @@ void machine_fini(struct machine *m) nonnull_all;
 #define auto_machine on_scope_exit(machine_fini)
 
 struct engine {
-    const char *name;      /* "tcg" */
+    const char *name;      /* "tcg" or "kvm" */
     const char *isolation; /* "emulated" or "hardware" */
     /* Starts the machine; ERR_USAGE if what it needs is not installed, else ERR_HOST. */
     int (*start)(const struct machine_config *config, struct machine *ret, struct err *err);
@@ -84,7 +86,8 @@ struct engine {
     int (*control)(struct machine *m, struct err *err);
 };
 
-extern const struct engine engine_tcg;
+extern const struct engine engine_tcg; /* QEMU emulates the CPU */
+extern const struct engine engine_kvm; /* QEMU on hardware virtualization */
 
 /* Bytes the machine gets for a job limit: limit + kernel and agent, in whole steps of 64 MiB. */
 uint64_t engine_machine_bytes(uint64_t job_memory_bytes);
@@ -93,12 +96,23 @@ uint64_t engine_job_bytes(uint64_t machine_bytes);
 /* What the monitor process needs beside the guest's memory, for admission. */
 #define ENGINE_OVERHEAD_BYTES (192 * MIB)
 
+struct engine_wish {
+    const struct store *store; /* what is remembered of KVM, and what a probe boots */
+    enum spec_engine wanted;
+    enum spec_isolation weakest; /* that the job accepts */
+    /* Asked about 10 times a second while a guest is probed: true gives up. May be NULL. */
+    bool (*stop)(void *ctx);
+    void *ctx;
+};
+
 /*
  * The strongest engine that works here and that the job accepts. ERR_USAGE/-ENODEV with the reason
- * and the remedy if there is none (verdict `rejected`, reason `engine_unavailable`).
+ * and the remedy if there is none (verdict `rejected`, reason `engine_unavailable`);
+ * ERR_LIMIT/-ECANCELED: stopped. Unless it is wanted, KVM is used only where a probe worked: the
+ * first call on a host that has it may take as long as engine_probe().
  */
-must_use int engine_select(enum spec_engine wanted, enum spec_isolation weakest,
-                           const struct engine **ret, struct err *err) nonnull_all;
+must_use int engine_select(const struct engine_wish *wish, const struct engine **ret,
+                           struct err *err) nonnull_all;
 
 /* The last line of what a console said, made harmless; "" if it said nothing. */
 void engine_last_words(const char *console, size_t len, char *ret, size_t size) nonnull_all;
@@ -106,13 +120,22 @@ void engine_last_words(const char *console, size_t len, char *ret, size_t size) 
 /* A functional probe: a guest was booted to its agent and answered; existence proves nothing. */
 struct engine_probe {
     bool works;
-    char why[512]; /* if not: what happened */
-    uint64_t ns;   /* how long the boot to READY took */
+    bool remembered; /* from an earlier probe; ns is 0 then */
+    char why[512];   /* if not: what happened */
+    uint64_t ns;     /* how long the boot to READY took */
 };
 
 /*
- * which: SPEC_ENGINE_TCG or SPEC_ENGINE_KVM (stock QEMU with accel=kvm boots the same guest).
- * Fails only if the probe could not be made (no kernel built yet, disk): -errno. Takes up to 20 s with KVM, 60 s with TCG.
+ * Fails only if the probe could not be made (no kernel built yet, disk, stopped): -errno. Takes up
+ * to 60 s. Of wish only store and stop count.
  */
-must_use int engine_probe(const struct store *store, enum spec_engine which,
+must_use int engine_probe(const struct engine_wish *wish, const struct engine *engine,
                           struct engine_probe *ret, struct err *err) nonnull_all;
+
+/*
+ * The same for engine kvm, remembered in STATE/memo while /dev/kvm, the monitor, the guest kernel
+ * and the boot of the host are the same; anew: whatever is remembered. Fails also if there is no
+ * /dev/kvm for us.
+ */
+must_use int engine_probe_kvm(const struct engine_wish *wish, bool anew, struct engine_probe *ret,
+                              struct err *err) nonnull_all;

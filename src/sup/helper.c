@@ -125,7 +125,6 @@ static int start(const struct helper_spec *spec, int answer_fd, struct proc *ret
     } arg = {spec};
 
     struct jail_spec jail = {
-        .opened_fd = -1,
         .argv = argv,
         .entry = helper_main,
         .entry_arg = arg.out,

@@ -67,11 +67,12 @@ struct jail_spec {
     const int *procs_fds; /* open cgroup.procs files (v1): the pid is in all before anything runs */
     size_t n_procs_fds;
     /*
-     * What the first open that the filter asks about returns, whatever its path and flags: how a
-     * program gets a file read-only that it insists on opening for writing. -1 = no such open;
-     * later ones fail (ENOSYS). Borrowed; jail_spawn() then returns after that open.
+     * What opens that the filter asks about return (sys/filter.h): how a program gets a file
+     * read-only that it insists on opening for writing, or a device that only others may open.
+     * jail_spawn() returns after all of them; later ones fail (ENOSYS).
      */
-    int opened_fd;
+    struct seccomp_open opens[SECCOMP_OPENS_MAX];
+    size_t n_opens;        /* usually 0 */
     uint64_t *ret_exec_ns; /* when the program was let begin, host monotonic; NULL = nobody asks */
     /* Must allow sendmsg and exit_group, and have SECCOMP_DO_ASK for execve; see jail-filter.h. */
     const struct seccomp_filter *filter;

@@ -52,6 +52,33 @@ void run_take_slot(struct run *run)
     run->result.phases.admitted = run_now(run);
 }
 
+static bool caller_left(void *ctx)
+{
+    return run_caller_left(ctx);
+}
+
+static bool choose_engine(struct run *run)
+{
+    const struct engine_wish wish = {
+        .store = run->store,
+        .wanted = run->spec->engine,
+        .weakest = run->spec->isolation,
+        .stop = caller_left,
+        .ctx = run,
+    };
+    struct err err = ERR_INIT;
+
+    if (engine_select(&wish, &run->engine, &err) == 0) {
+        return true;
+    }
+    if (err.errnum == ECANCELED) {
+        run_decide(run, EVENT_CANCELED, NULL, NULL);
+    } else {
+        run_decide_by_err(run, &err, "engine_unavailable");
+    }
+    return false;
+}
+
 void run_engine_defaults(struct run *run)
 {
     if (!run->spec->cpu_given && strcmp(run->engine->isolation, "emulated") == 0) {
@@ -78,8 +105,7 @@ void run_admit(struct run *run)
         return;
     }
     assert(image != NULL); /* spec_check() refuses a command without an image */
-    if (engine_select(run->spec->engine, run->spec->isolation, &run->engine, &err) < 0) {
-        run_decide_by_err(run, &err, "engine_unavailable");
+    if (!choose_engine(run)) {
         return;
     }
     run->result.engine = run->engine->name;
@@ -100,11 +126,6 @@ void run_admit(struct run *run)
     run->result.kernel = run->boot.kernel;
     run->result.initramfs = run->boot.initramfs;
     run->result.root = run->boot.root;
-}
-
-static bool caller_left(void *ctx)
-{
-    return run_caller_left(ctx);
 }
 
 /* Between two pieces of an input: does the caller still want it, and in time? */
@@ -247,7 +268,7 @@ bool run_warm_fits(const struct run *run, const struct spec *spec)
 static void note_interpreter(struct run *run)
 {
     struct result *res = &run->result;
-    bool may_wait = warm_for(run->spec, &res->interpreter_why) != SPEC_COMMAND;
+    bool may_wait = warm_for(run->spec, &res->interpreter_why) != NULL;
 
     if (run->spec->language == SPEC_COMMAND) {
         return;
@@ -433,6 +454,8 @@ void run_bind_job(struct run *run)
     run->session_made = true;
     run->session.sink = (struct session_sink){.write = sink, .ctx = run};
     run->session.output_fd = run->output_fd;
+    run->session.next_seq = run->said_seq;
+    run->session.heard_seq = run->heard_seq;
     run->session.stage = &run->stage;
     run->session.warm = run->template.warm;
     note_interpreter(run);

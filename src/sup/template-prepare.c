@@ -59,7 +59,7 @@ int template_take_for(const struct spec *spec, struct template_request *q, struc
     r = template_take(q, &t, err);
     if (r == 0 && !template_fits(&t, spec)) {
         template_fini(&t);
-        q->config.warm = SPEC_COMMAND;
+        q->config.warm = NULL;
         r = template_take(q, &t, err);
     }
     if (r < 0) {
@@ -152,7 +152,12 @@ int template_prepare(const struct store *store, const struct spec *spec,
                                  .progress = progress,
                                  .console = console,
                                  .ctx = &p};
-    int r = engine_select(spec->engine, spec->isolation, &engine, err);
+    const struct engine_wish wish = {.store = store,
+                                     .wanted = spec->engine,
+                                     .weakest = spec->isolation,
+                                     .stop = stop,
+                                     .ctx = &p};
+    int r = engine_select(&wish, &engine, err);
 
     if (r == 0) {
         r = engine->version(store->dirfd, monitor, sizeof(monitor), err);

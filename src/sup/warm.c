@@ -31,18 +31,37 @@ static bool all_utf8(char *const *strings, size_t n)
     return true;
 }
 
-enum spec_language warm_for(const struct spec *spec, const char **ret_why)
+/* Node decides by the name how it loads a program, before anything could wait. */
+static const char *program_of(const struct spec *spec)
 {
+    static const char *const names[] = {"main.py", "main.js", "main.mjs", "main.cjs"};
+
+    if (spec->program_name == NULL) {
+        return names[spec->language == SPEC_JAVASCRIPT];
+    }
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (strcmp(names[i], spec->program_name) == 0) {
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
+const char *warm_for(const struct spec *spec, const char **ret_why)
+{
+    const char *program = program_of(spec);
     const char *why = NULL;
 
     *ret_why = NULL;
     if (spec->language == SPEC_COMMAND) {
-        return SPEC_COMMAND;
+        return NULL;
     }
     if (spec->cold_interpreter) {
         why = "a fresh one was asked for";
     } else if (spec->root) {
         why = "the one that waits is not root";
+    } else if (program == NULL) {
+        why = "none waits for a program of this name";
     } else if (!all_utf8(spec->args, spec->n_args) || !all_utf8(spec->env, spec->n_env)) {
         why = "an argument or the environment is not UTF-8";
     }
@@ -52,5 +71,5 @@ enum spec_language warm_for(const struct spec *spec, const char **ret_why)
                   : NULL;
     }
     *ret_why = why;
-    return why == NULL ? spec->language : SPEC_COMMAND;
+    return why == NULL ? program : NULL;
 }

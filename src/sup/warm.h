@@ -9,10 +9,11 @@
 #include "job/spec.h"
 
 /*
- * The language of the interpreter that may wait for this job, or SPEC_COMMAND: then *ret_why is
- * one sentence for the result, or NULL if the job runs no interpreter of ours at all.
+ * The program file that the interpreter which may wait for this job was started with ("main.py", a
+ * constant), or NULL: then *ret_why is one sentence for the result, or NULL as well if the job runs
+ * no interpreter of ours at all. A spec without a program is taken for one of its language.
  */
-enum spec_language warm_for(const struct spec *spec, const char **ret_why) nonnull_all;
+const char *warm_for(const struct spec *spec, const char **ret_why) nonnull_all;
 
 /* What a job may use over what the waiting interpreter holds; below, it gets a fresh one. */
 #define WARM_MARGIN_BYTES (16 * MIB)

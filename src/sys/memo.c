@@ -139,6 +139,14 @@ void memo_put(int dirfd, const char *name, const struct memo *m, const void *tex
     (void)!fd_write_atomic(dir, name, all.data, all.len, 0600, &ignored);
 }
 
+void memo_forget(int dirfd, const char *name)
+{
+    char path[160];
+
+    (void)snprintf(path, sizeof(path), DIR_NAME "/%s", name);
+    (void)unlinkat(dirfd, path, 0);
+}
+
 void memo_clear(int dirfd)
 {
     struct err ignored = ERR_INIT;

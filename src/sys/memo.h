@@ -56,5 +56,8 @@ must_use bool memo_get(int dirfd, const char *name, const struct memo *m,
 void memo_put(int dirfd, const char *name, const struct memo *m, const void *text,
               size_t len) nonnull_all;
 
+/* Forgets one: it was found to be wrong. */
+void memo_forget(int dirfd, const char *name) nonnull_all;
+
 /* Forgets everything, so that nothing stays of files that are gone. */
 void memo_clear(int dirfd);

@@ -5,7 +5,7 @@ Every case also looks that the state directory and --out are as they were. None 
 import os
 import socket
 
-from harness import STATE, case, tree_of
+from harness import FALSE_KVM, STATE, case, tree_of
 
 GOOD = "print('must not run')\n"
 
@@ -199,14 +199,19 @@ for row in BAD_LIMITS:
     bad_limit(*row)
 
 
-@bad("an engine that is not there is refused, never replaced", "kvm")
+@bad("an engine that is not there is refused, never replaced", "kvm", "engine tcg", root=True)
 def no_engine(t):
-    return t.run(GOOD, "--engine", "kvm")
+    return t.run(GOOD, "--engine", "kvm", wrap=FALSE_KVM, state=t.private_state())
 
 
-@bad("an isolation that no engine gives is refused", "hardware")
+@bad("an isolation that no engine here gives is refused", "--isolation hardware", root=True)
 def no_isolation(t):
-    return t.run(GOOD, "--isolation", "hardware")
+    return t.run(GOOD, "--isolation", "hardware", wrap=FALSE_KVM, state=t.private_state())
+
+
+@bad("an engine is not taken for an isolation that it does not give", "tcg", "emulated", "hardware")
+def other_isolation(t):
+    return t.run(GOOD, "--engine", "tcg", "--isolation", "hardware")
 
 
 @bad("an unknown engine is refused", "warp")
@@ -281,5 +286,9 @@ def help_answers(t):
 def isolation_refused(t):
     for options in (["--isolation", "hardware"], ["--engine", "kvm"]):
         result = t.run("print('ran')\n", *options)
+        if result.doc and result.verdict == "success":  # this host has it
+            t.equal((result.machine["engine"], result.machine["isolation"]), ("kvm", "hardware"), "machine")
+            continue
         t.expect(result, "rejected", reason="engine_unavailable")
+        t.true("kvm" in result.message and "emulated" in result.message, result.message)
         t.true(result.stdout is None or result.out == b"", "the program ran")

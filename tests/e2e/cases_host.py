@@ -11,8 +11,8 @@ import signal
 import subprocess
 import time
 
-from harness import (AIRLOCK, ROOT, Fail, case, control_groups, environment, mounts, own_processes,
-                     temporary_names, tree_of)
+from harness import (AIRLOCK, ENGINE, FALSE_KVM, ROOT, Fail, Skip, case, control_groups, environment, mounts,
+                     own_processes, temporary_names, tree_of)
 
 WAITING = "import time\nprint('ready', flush=True)\ntime.sleep(600)\n"
 
@@ -123,7 +123,8 @@ def posture(t):
         uid = status["Uid"].split()[0]
         t.true(0x78000000 <= int(uid) < 0x7ffe0000, f"the machine's uid is {uid}")
         check = subprocess.run([ROOT / "build/tests/unit/sup/posture", str(pid), uid, uid,
-                                str(32 << 20), pathlib.Path(group).name], capture_output=True, check=False)
+                                str(32 << 20), pathlib.Path(group).name,
+                                *([ENGINE] if ENGINE else [])], capture_output=True, check=False)
         t.equal((check.returncode, check.stdout), (0, b""), "departures from the posture")
     finally:
         child.send_signal(signal.SIGINT)
@@ -303,6 +304,19 @@ def closed_reader(t):
         raise Fail("airlock kept running without a reader") from None
     t.true(child.returncode != 0, "exit code 0 although output was lost")
     t.wait_gone(t.dir)
+
+
+@case("that KVM does not work is found out once, and said again at once", root=True)
+def remembered_probe(t):
+    if not os.path.exists("/dev/kvm"):
+        raise Skip("this host has no /dev/kvm that a false one could stand for")
+    state = t.private_state()
+    shutil.rmtree(state / "memo", ignore_errors=True)
+    for again in (False, True):
+        result = t.run("print(1)\n", "--engine", "kvm", wrap=FALSE_KVM, state=state)
+        t.expect(result, "rejected", reason="engine_unavailable")
+        t.equal("found out before" in result.message, again, f"remembered: {result.message}")
+    t.expect(t.run("print(1)\n", "--engine", "auto", wrap=FALSE_KVM, state=state), "success")
 
 
 @case("doctor tells what this host can do, for people and for programs")

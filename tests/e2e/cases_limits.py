@@ -59,7 +59,7 @@ def cpu(t):
 
 @case("a program that grows beyond --memory is oom")
 def grows(t):
-    result = t.run("keep = []\nwhile True:\n    keep.append(b'm' * (4 << 20))\n", "--memory", "128M")
+    result = t.run("keep = []\nwhile True:\n    keep.append(b'm' * (4 << 20))\n", "--memory", "200M")
     t.expect(result, "oom")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """End-to-end tests: every case runs build/airlock as a user would. TAP on stdout.
 
-tests/e2e/run.py [-j N] [--filter TEXT] [--list]
+tests/e2e/run.py [-j N] [--filter TEXT] [--list] [--no-prepare]
 
 State (kernel, images) is shared and built once: $AIRLOCK_TEST_STATE, or build/state.
 Cases that look at the whole host run alone, after the others.
@@ -89,6 +89,7 @@ def main():
     parser.add_argument("-j", type=int, default=1)
     parser.add_argument("--filter", default="", help="regular expression over 'topic: name'")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--no-prepare", action="store_true", help="for few cases, which then build what they need")
     options = parser.parse_args()
 
     for module in MODULES:
@@ -103,7 +104,8 @@ def main():
     if not harness.AIRLOCK.exists():
         sys.exit(f"{harness.AIRLOCK} is missing: run `make build` first")
     harness.fresh_directory(harness.WORK)
-    prepare()
+    if not options.no_prepare:
+        prepare()
     mountable = can_mount()
     number = 0
     failed = 0

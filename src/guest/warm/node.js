@@ -6,13 +6,23 @@
 // find an empty file.
 'use strict';
 const fs = require('fs');
+const path = require('path');
+const v8 = require('v8');
+const vm = require('vm');
+
+// Buffers of their own: the pool is the program's.
+function read(fd, size) {
+  const data = Buffer.allocUnsafeSlow(size);
+  for (let length = 0, n; length < size; length += n) {
+    n = fs.readSync(fd, data, length, size - length);
+    if (n === 0)
+      throw new Error('the job ended early');
+  }
+  return data.toString();
+}
 
 function receive(fd) {
-  const parts = [];
-  const part = Buffer.alloc(65536);
-  for (let n; (n = fs.readSync(fd, part)) > 0;)
-    parts.push(Buffer.from(part.subarray(0, n)));
-  const strings = Buffer.concat(parts).toString().split('\0');
+  const strings = read(fd, Number(read(fd, 10).slice(1))).split('\0');
   strings.pop();
   const count = Number(strings.shift());
   return [strings.slice(0, count), strings.slice(count)];
@@ -21,37 +31,35 @@ function receive(fd) {
 // Generators of this process that were seeded when it started are those of every clone.  Math.random
 // takes its seed from a flag when a context calls it for the first time, if the flag is set.
 // OpenSSL's generator reseeds itself: the clock has jumped ahead.
-function seedMathRandom() {
-  const v8 = require('v8');
-  const vm = require('vm');
-  const seed = () => {
-    const bytes = Buffer.allocUnsafeSlow(4);
-    const fd = fs.openSync('/dev/urandom');
-    fs.readSync(fd, bytes);
-    fs.closeSync(fd);
-    v8.setFlagsFromString('--random-seed=' + (bytes.readUInt32LE() >>> 1 || 1));
-  };
-  const seeded = (create) => {
-    seed();
-    const context = create();
-    vm.Script.prototype.runInContext.call(first, context);
-    v8.setFlagsFromString('--random-seed=0');
+function seedContext(first) {
+  const bytes = Buffer.allocUnsafeSlow(4);
+  const fd = fs.openSync('/dev/urandom');
+  fs.readSync(fd, bytes);
+  fs.closeSync(fd);
+  v8.setFlagsFromString('--random-seed=' + (bytes.readUInt32LE() >>> 1 || 1));
+  first();
+  v8.setFlagsFromString('--random-seed=0');
+}
+
+// Contexts of vm are seeded when they are made; Node itself makes these two of the steps that are
+// public.
+function wrapContexts() {
+  const first = new vm.Script('Math.random()');
+  const { createContext, runInContext, runInNewContext, isContext, Script } = vm;
+  const prototype = Script.prototype;
+  const scriptIn = prototype.runInContext;
+  const scriptInNew = prototype.runInNewContext;
+  const like = (value, other) => Object.defineProperties(value, {
+    name: { value: other.name, configurable: true },
+    length: { value: other.length, configurable: true },
+  });
+  const create = (...args) => {
+    const known = typeof args[0] === 'object' && args[0] !== null && isContext(args[0]);
+    const context = createContext(...args);
+    if (!known)
+      seedContext(() => scriptIn.call(first, context));
     return context;
   };
-  const first = new vm.Script('Math.random()');
-  const plain = vm.createContext;
-  const describe = (value, like) => Object.defineProperties(value, {
-    name: { value: like.name, configurable: true },
-    length: { value: like.length, configurable: true },
-  });
-
-  seed();
-  Math.random();
-  v8.setFlagsFromString('--random-seed=0');
-  vm.createContext = describe((...args) => {
-    return vm.isContext(Object(args[0])) ? plain(...args) : seeded(() => plain(...args));
-  }, plain);
-  // As Node itself makes these two, of the two steps that are public.
   const options = (given) => {
     if (given === null || typeof given !== 'object')
       return {};
@@ -60,20 +68,31 @@ function seedMathRandom() {
       microtaskMode: given.microtaskMode,
     };
   };
-  const newContext = vm.runInNewContext;
-  vm.runInNewContext = describe((code, object, given) => {
+  vm.createContext = like(create, createContext);
+  vm.runInNewContext = like((code, object, given) => {
     if (typeof given === 'string')
       given = { filename: given };
-    return vm.runInContext(code, vm.createContext(object === undefined ? {} : object, options(given)), given);
-  }, newContext);
-  const inNewContext = vm.Script.prototype.runInNewContext;
-  vm.Script.prototype.runInNewContext = describe(function(object, given) {
-    return this.runInContext(vm.createContext(object === undefined ? {} : object, options(given)), given);
-  }, inNewContext);
+    return runInContext(code, create(object === undefined ? {} : object, options(given)), given);
+  }, runInNewContext);
+  prototype.runInNewContext = like(function(object, given) {
+    return scriptIn.call(this, create(object === undefined ? {} : object, options(given)), given);
+  }, scriptInNew);
+}
+
+function setTimeOrigin() {
+  const origin = Date.now() - performance.now();
+  let holder = performance;
+  while (!Object.hasOwn(holder, 'timeOrigin'))
+    holder = Object.getPrototypeOf(holder);
+  const is = Object.getOwnPropertyDescriptor(holder, 'timeOrigin');
+  if ('value' in is)
+    is.value = origin;
+  else
+    is.get = { get() { return origin; } }.get;
+  Object.defineProperty(holder, 'timeOrigin', is);
 }
 
 function become(argv, env) {
-  const path = require('path');
   const now = [];
   for (const key of Object.keys(process.env))
     now.push(key + '=' + process.env[key]);
@@ -87,17 +106,8 @@ function become(argv, env) {
   }
   process.chdir('/work');
   process.argv.splice(1, process.argv.length, path.resolve(argv[1]), ...argv.slice(2));
-  // The wall clock when the process started, as it would be now.
-  const origin = Date.now() - performance.now();
-  let holder = performance;
-  while (!Object.hasOwn(holder, 'timeOrigin'))
-    holder = Object.getPrototypeOf(holder);
-  const is = Object.getOwnPropertyDescriptor(holder, 'timeOrigin');
-  if ('value' in is)
-    is.value = origin;
-  else
-    is.get = { get() { return origin; } }.get;
-  Object.defineProperty(holder, 'timeOrigin', is);
+  setTimeOrigin();
+  seedContext(Math.random);
 }
 
 try {
@@ -106,10 +116,9 @@ try {
     { ...Object.getOwnPropertyDescriptor(process, '_preload_modules'), value: [] });
   module.parent?.children?.splice(0);
   delete process.env.NODE_OPTIONS;
+  wrapContexts();
   fs.writeSync(63, 'r');
-  const [argv, env] = receive(62);
-  become(argv, env);
-  seedMathRandom();
+  become(...receive(62));
   fs.closeSync(62);
   fs.writeSync(63, 'g');
   fs.closeSync(63);

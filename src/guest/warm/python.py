@@ -31,6 +31,7 @@ def _wait():
             self.modules = {}  # name -> module
             self.imports = {}  # name -> names that its body brought in, in order
             self.order = {}  # name -> its attributes, in order
+            self.searched = set()  # names that were looked for, not put there by a body
             self.path = tuple(sys.path)
             self.meta_path = tuple(sys.meta_path)
             self.path_hooks = tuple(sys.path_hooks)
@@ -60,6 +61,7 @@ def _wait():
                 note_new()
                 note(name)
                 seen.add(name)
+                self.searched.add(name)
                 loading.append(name)
                 try:
                     return self.plain(name, import_)
@@ -174,7 +176,7 @@ def _wait():
         def note_search(self, name, module, parent):
             """A search leaves an entry for each directory that it looked into."""
             origin = getattr(getattr(module, "__spec__", None), "origin", None) or ""
-            if not origin.startswith("/"):
+            if name not in self.searched or not origin.startswith("/"):
                 return
             for entry in sys.modules[parent].__path__ if parent else sys.path:
                 self.meta_path[-1]._path_importer_cache(entry)
@@ -206,15 +208,25 @@ def _wait():
         collector.collect()
         collector.freeze()
 
-    def receive(fd):
+    def read(fd, size):
         data = b""
-        while True:
-            part = os.read(fd, 1 << 16)
+        while len(data) < size:
+            part = os.read(fd, size - len(data))
             if not part:
-                break
+                raise EOFError
             data += part
-        count, *rest = data.split(b"\0")[:-1]
-        return rest[:int(count)], rest[int(count):]
+        return data
+
+    def receive(fd):
+        """Its job; rehearsals are run by forks, to which they are the job."""
+        while True:
+            head = read(fd, 10)
+            data = read(fd, int(head[1:]))
+            child = os.fork() if head[:1] == b"R" else 0
+            if child == 0:
+                count, *rest = data.split(b"\0")[:-1]
+                return rest[:int(count)], rest[int(count):]
+            os.write(63, b"h" if os.waitpid(child, 0)[1] == 0 else b"f")
 
     def become(argv, env):
         argv = [os.fsdecode(arg) for arg in argv]

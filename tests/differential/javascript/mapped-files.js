@@ -1,3 +1,3 @@
 // differential: {}
 const names = new Set(require('fs').readFileSync('/proc/self/maps', 'utf8').split('\n').map((l) => l.split(/ +/)[5]).filter(Boolean));
-console.log([...names].join('\n'));
+console.log([...names].sort().join('\n'));

@@ -1,8 +1,9 @@
 // differential: {}
+const crypto = require('crypto');
 const fs = require('fs');
 const seen = [];
 for (const [name, object] of Object.entries({ Object, Function, Array, Promise, Error, Math, JSON, Buffer, fs, process: process.__proto__,
-    EventEmitter: require('events'), timers: require('timers'), crypto: require('crypto'), Module: require('module'), vm: require('vm') })) {
+    EventEmitter: require('events'), timers: require('timers'), crypto, Module: require('module'), vm: require('vm') })) {
     const members = Reflect.ownKeys(object).map(String).sort();
     seen.push(`${name} ${members.length} ${members.join(',')}`);
 }

@@ -1,9 +1,11 @@
 /* What the jail's tests run inside: waits to be looked at, or tries one thing and says how it went. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kvm.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -30,6 +32,26 @@ static int try_open(int flags)
     int fd = open("/payload-made-this", flags, 0600);
 
     return fd < 0 ? errno : 0;
+}
+
+/* 0: what was answered is read-only, and what is asked about later does not exist. */
+static int opens_as_answered(void)
+{
+    char c = 0;
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int first = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+    int second = open("/ram", O_RDWR);
+
+    if (null_fd < 0 || first < 0 || second < 0) {
+        return errno;
+    }
+    if (pread(first, &c, 1, 0) != 1 || c != '1' || pread(second, &c, 1, 0) != 1 || c != '2') {
+        return 98;
+    }
+    if (write(second, "x", 1) >= 0 || errno != EBADF) {
+        return 97;
+    }
+    return open("/dev/kvm", O_RDWR | O_CLOEXEC) < 0 && errno == ENOSYS ? 0 : 96;
 }
 
 static int try_exec(const char *self)
@@ -79,6 +101,18 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "create") == 0) {
         return try_open(O_WRONLY | O_CREAT);
+    }
+    if (strcmp(what, "opens") == 0) {
+        return opens_as_answered();
+    }
+    if (strcmp(what, "kvm-version") == 0) {
+        return ioctl(0, KVM_GET_API_VERSION, 0) < 0 ? errno : 0;
+    }
+    if (strcmp(what, "kvm-device") == 0) {
+        return ioctl(0, KVM_CREATE_DEVICE, 0) < 0 ? errno : 0;
+    }
+    if (strcmp(what, "kvm-debug") == 0) {
+        return ioctl(0, KVM_SET_GUEST_DEBUG, 0) < 0 ? errno : 0;
     }
     if (strcmp(what, "setuid") == 0) {
         return setuid(0) < 0 ? errno : 0;

@@ -1,5 +1,5 @@
 /*
- * posture PID UID GID FSIZE_BYTES [CGROUP-TEXT] - holds a running monitor of engine tcg against its posture.
+ * posture PID UID GID FSIZE_BYTES [CGROUP-TEXT [ENGINE]] - holds a running monitor against its posture.
  * Exit code 0: as it must be; 1: departures, one a line; 2: could not look.
  */
 #include <stdio.h>
@@ -18,8 +18,12 @@ static const char *const files[] = {"/usr/bin/qemu-system-x86_64",
                                     "/initramfs",
                                     NULL};
 
-/* Disks are unlinked files and the root image; only scratch may be written to. */
-static const char *const fds[] = {"rw /dev/null",
+/* Disks are unlinked files and the root image; only scratch may be written to. Engine kvm: all. */
+#define FDS_OF_KVM 3
+static const char *const fds[] = {"rw /dev/kvm",
+                                  "rw anon_inode:kvm-vm",
+                                  "rw anon_inode:kvm-vcpu:*",
+                                  "rw /dev/null",
                                   "w pipe:*",
                                   "rw socket:*",
                                   "rw anon_inode:?eventfd?",
@@ -34,7 +38,7 @@ int main(int argc, char **argv)
 {
     struct buf report = BUF_INIT(65536);
     struct posture p = {.files = files,
-                        .fds = fds,
+                        .fds = argc > 6 && strcmp(argv[6], "kvm") == 0 ? fds : fds + FDS_OF_KVM,
                         .program = "/usr/bin/qemu-system-x86_64",
                         .nofile = "256 256",
                         .nproc = "128 128",

@@ -198,33 +198,33 @@ static void a_model_has_the_class_that_it_was_made_from(void **state)
     assert_true(model.limits.inodes == 100);
     again = class_now(&model);
     assert_true(class_equal(&class, &again));
-    assert_true(class_fits(&model, &spec));
+    assert_true(class_fits(&store, &model, &spec));
     spec.limits.memory_bytes = 400 * MIB;
-    assert_false(class_fits(&model, &spec));
+    assert_false(class_fits(&store, &model, &spec));
     spec.limits.memory_bytes = 300 * MIB;
     spec.limits.vcpus = 1;
-    assert_false(class_fits(&model, &spec));
+    assert_false(class_fits(&store, &model, &spec));
     spec.limits.vcpus = 3;
     spec.language = SPEC_JAVASCRIPT;
-    assert_false(class_fits(&model, &spec));
+    assert_false(class_fits(&store, &model, &spec));
     spec.language = SPEC_COMMAND;
-    assert_false(class_fits(&model, &spec));
+    assert_false(class_fits(&store, &model, &spec));
     assert_ok(spec_set_image(&spec, "pytho", &err), &err);
-    assert_false(class_fits(&model, &spec));
+    assert_false(class_fits(&store, &model, &spec));
     assert_ok(spec_set_image(&spec, "python", &err), &err);
-    assert_false(class_fits(&model, &spec)); /* no interpreter may wait for a command */
+    assert_false(class_fits(&store, &model, &spec)); /* no interpreter may wait for a command */
     spec.language = SPEC_PYTHON;
-    assert_true(class_fits(&model, &spec));
+    assert_true(class_fits(&store, &model, &spec));
     spec.root = true;
-    assert_false(class_fits(&model, &spec));
+    assert_false(class_fits(&store, &model, &spec));
     spec.root = false;
     spec.limits.inodes = 4096; /* the default: another disk than the model's */
-    assert_false(class_fits(&model, &spec));
+    assert_false(class_fits(&store, &model, &spec));
     spec.limits.inodes = 101;
     assert_ok(spec_set_image(&spec, class.image, &err), &err);
-    assert_true(class_fits(&model, &spec));
+    assert_true(class_fits(&store, &model, &spec));
     spec.isolation = SPEC_ISOLATION_HARDWARE;
-    assert_false(class_fits(&model, &spec));
+    assert_false(class_fits(&store, &model, &spec));
 }
 
 #define C(f) cmocka_unit_test_setup_teardown(f, make, drop)

@@ -1,11 +1,11 @@
 #include "sup/warm.h"
 #include "test.h"
 
-static enum spec_language kind(enum spec_language language, const char *env, bool *ret_told)
+static const char *kind(enum spec_language language, const char *env, bool *ret_told)
 {
     auto_spec struct spec spec;
     const char *why = NULL;
-    enum spec_language got = SPEC_COMMAND;
+    const char *got = NULL;
     struct err err = ERR_INIT;
 
     spec_init(&spec);
@@ -23,11 +23,11 @@ static void a_plain_program_can_have_the_interpreter_of_its_language(void **stat
     bool told = true;
 
     (void)state;
-    assert_int_equal(kind(SPEC_PYTHON, NULL, &told), SPEC_PYTHON);
+    assert_string_equal(kind(SPEC_PYTHON, NULL, &told), "main.py");
     assert_false(told);
-    assert_int_equal(kind(SPEC_JAVASCRIPT, "MODE=fast", &told), SPEC_JAVASCRIPT);
+    assert_string_equal(kind(SPEC_JAVASCRIPT, "MODE=fast", &told), "main.js");
     assert_false(told);
-    assert_int_equal(kind(SPEC_PYTHON, "HOMEPAGE=x", &told), SPEC_PYTHON);
+    assert_string_equal(kind(SPEC_PYTHON, "HOMEPAGE=x", &told), "main.py");
     assert_false(told);
 }
 
@@ -36,7 +36,7 @@ static void a_command_has_none_and_that_needs_no_reason(void **state)
     bool told = true;
 
     (void)state;
-    assert_int_equal(kind(SPEC_COMMAND, NULL, &told), SPEC_COMMAND);
+    assert_null(kind(SPEC_COMMAND, NULL, &told));
     assert_false(told);
 }
 
@@ -61,7 +61,7 @@ static void what_is_read_at_a_start_takes_a_fresh_one_with_the_reason(void **sta
     for (size_t i = 0; i < ARRAY_LEN(env); i++) {
         bool told = false;
 
-        assert_int_equal(kind(SPEC_PYTHON, env[i], &told), SPEC_COMMAND);
+        assert_null(kind(SPEC_PYTHON, env[i], &told));
         assert_true(told);
     }
 }
@@ -75,18 +75,36 @@ static void root_and_the_callers_word_take_a_fresh_one(void **state)
     spec_init(&spec);
     spec.language = SPEC_PYTHON;
     spec.root = true;
-    assert_int_equal(warm_for(&spec, &why), SPEC_COMMAND);
+    assert_null(warm_for(&spec, &why));
     assert_non_null(why);
     spec.root = false;
     spec.cold_interpreter = true;
-    assert_int_equal(warm_for(&spec, &why), SPEC_COMMAND);
+    assert_null(warm_for(&spec, &why));
     assert_non_null(why);
     spec.cold_interpreter = false;
-    assert_int_equal(warm_for(&spec, &why), SPEC_PYTHON);
+    assert_string_equal(warm_for(&spec, &why), "main.py");
     assert_null(why);
+}
+
+static void node_waits_for_each_kind_of_program_by_its_name(void **state)
+{
+    static const char *const names[] = {"a.js", "a.mjs", "a.cjs"};
+    static const char *const programs[] = {"main.js", "main.mjs", "main.cjs"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        auto_spec struct spec spec;
+        const char *why = NULL;
+        struct err err = ERR_INIT;
+
+        spec_init(&spec);
+        assert_ok(spec_set_program(&spec, names[i], &err), &err);
+        assert_string_equal(warm_for(&spec, &why), programs[i]);
+    }
 }
 
 TEST_MAIN(T(a_plain_program_can_have_the_interpreter_of_its_language),
           T(a_command_has_none_and_that_needs_no_reason),
           T(what_is_read_at_a_start_takes_a_fresh_one_with_the_reason),
+          T(node_waits_for_each_kind_of_program_by_its_name),
           T(root_and_the_callers_word_take_a_fresh_one))

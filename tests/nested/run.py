@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+"""What is run inside the nested host (tools/nested-host): engine kvm with unmodified guests, and
+control groups v2 alone. TAP on stdout, with a plan at the end.
+
+Everything is 10 to 50 times slower here, so there is nothing with tight clocks: these are the cases
+that show what KVM and v2 do otherwise than TCG and v1.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import traceback
+
+AIRLOCK = pathlib.Path("/airlock/build/airlock")
+STATE = os.environ["AIRLOCK_TEST_STATE"]
+
+UNIT = ["sys/test-cgroup", "sup/test-hold"]
+
+E2E = [
+    "verdicts: an exception comes with its traceback",
+    "outputs: files arrive byte for byte, with size and digest in the result",
+    "template: two machines from one template share no random number, id or address",
+    "template: the clock of a machine from saved state is the host's",
+    "limits: a sleeping program ends at the wall limit and keeps what it wrote",
+    "limits: CPU time counts every process, and its limit is told apart from the wall's",
+    "limits: a program that grows beyond --memory is oom",
+    "limits: a fork bomb ends like any other program",
+    "limits: what else lives in a machine's control group dies with it, and the result says so",
+    "root: root panics its kernel: a sandbox failure, and the panic is in the events",
+    "host: after a job no process, mount or file is left",
+    "host: the jail around a running machine has the expected posture, every thread",
+    "host: a monitor that is stopped (SIGSTOP) ends at the wall limit",
+    "host: what was left by killed supervisor and reaper is removed by the next start",
+]
+SUITE = r"^(basic/hello|escape/read-host-files|network/interface-list)\.py$"
+
+
+class Tap:
+    def __init__(self):
+        self.number = 0
+
+    def line(self, good, name, detail="", skip=None):
+        self.number += 1
+        print(f"{'ok' if good else 'not ok'} {self.number} - {name}{f' # SKIP {skip}' if skip else ''}")
+        for text in detail.splitlines()[:30]:
+            print("# " + text)
+        sys.stdout.flush()
+
+
+def doctor(tap):
+    for _ in (1, 2):  # on a busy machine a guest may be given up too early
+        done = subprocess.run([AIRLOCK, "doctor", "--json", "--state", STATE], check=False, timeout=180,
+                              stdout=subprocess.PIPE)
+        report = json.loads(done.stdout)
+        checks = {check["check"]: check for check in report["checks"]}
+        if report["engine"] == "kvm":
+            break
+    tap.line(checks["kvm"]["state"] == "ok" and report["engine"] == "kvm",
+             "doctor: a booted guest proves KVM, and auto takes it", json.dumps(checks["kvm"]))
+    tap.line(checks["cgroups"]["state"] == "ok" and checks["cgroups"]["text"].startswith("v2 at"),
+             "doctor: control groups are v2 and ours", json.dumps(checks["cgroups"]))
+
+
+def tap_of(tap, prefix, line, environment=None):
+    """Hands the lines of another TAP stream on; what it did not tell is a failure."""
+    planned, told, code = 0, 0, -1
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, errors="replace",
+                          stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})}) as child:
+        for text in child.stdout:
+            plan = re.match(r"1\.\.(\d+)", text)
+            case = re.match(r"(ok|not ok) \d+ (?:- )?([^#]*?)\s*(?:#\s*skip\s*(.*))?$", text, re.I)
+            if plan:
+                planned = int(plan.group(1))
+            elif case:
+                told += 1
+                name = case.group(2) or case.group(3)  # cmocka: "ok 3 # SKIP its name"
+                tap.line(case.group(1) == "ok", f"{prefix}{name}", skip=case.group(3))
+            elif text.startswith("#"):
+                print(text, end="", flush=True)
+    code = child.returncode
+    if told < max(planned, 1):
+        tap.line(False, f"{prefix}{max(planned, 1) - told} cases were not told, exit code {code}")
+
+
+def e2e(tap):
+    names = "|".join(re.escape(name) for name in E2E)
+    line = ["/airlock/tests/e2e/run.py", "--no-prepare", "--filter", f"^({names})$"]
+    listed = subprocess.run([*line, "--list"], check=True, stdout=subprocess.PIPE, text=True)
+    missing = set(E2E) - set(listed.stdout.splitlines())
+    tap.line(not missing, "every case named here exists", "\n".join(sorted(missing)))
+    tap_of(tap, "", line, {"AIRLOCK_TEST_ENGINE": "kvm"})
+
+
+def suite(tap):
+    done = subprocess.run([AIRLOCK, "suite", "--json", "--state", STATE, "--engine", "kvm", "-j", "1",
+                           "--filter", SUITE], check=False, stdout=subprocess.PIPE)
+    report = json.loads(done.stdout)
+    tap.line(report["engine"] == "kvm" and report["isolation"] == "hardware",
+             "suite: runs on engine kvm", f"{report['engine']}, {report['isolation']}")
+    for case in report["cases"]:
+        tap.line(case["state"] == "ok", f"suite: {case['path']}", f"{case['state']}: {case['why']}")
+
+
+def unit(tap):
+    for name in UNIT:
+        tap_of(tap, f"{name}: ", [f"/airlock/build/tests/unit/{name}"],
+               {"CMOCKA_MESSAGE_OUTPUT": "TAP"})
+
+
+PARTS = {"doctor": doctor, "unit": unit, "e2e": e2e, "suite": suite}
+
+
+def main():
+    tap = Tap()
+    for name in sys.argv[1:] or PARTS:
+        try:
+            PARTS[name](tap)
+        except Exception:  # a broken part is a failed one, not the end of the run
+            tap.line(False, f"{name}: came to its end", traceback.format_exc())
+        uptime = pathlib.Path("/proc/uptime").read_text(encoding="ascii").split()[0]
+        print(f"# {name} ended {uptime} s after the start", flush=True)
+    print(f"1..{tap.number}", flush=True)
+
+
+main()
