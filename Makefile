@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .NOTPARALLEL: # ninja and tools/check run things side by side where that is safe
 
-.PHONY: all build run check lint fmt fuzz clean help packages-build packages-run packages-check
+.PHONY: all build run check lint fmt fuzz bench clean help packages-build packages-run packages-check
 
 all: build
 
@@ -13,6 +13,7 @@ help:
 	@echo 'make lint    only formatting, clang-tidy, cppcheck, shellcheck, style and layers'
 	@echo 'make fmt     clang-format -i over the tree'
 	@echo 'make fuzz    each libFuzzer target for FUZZ_SECONDS (default 60)'
+	@echo 'make bench   the numbers of docs/performance.md, beside the peers that are installed'
 	@echo 'make clean   remove build directories and what the examples wrote'
 
 packages-build:
@@ -42,6 +43,9 @@ fmt:
 
 fuzz: packages-check
 	@tools/fuzz $(FUZZ_SECONDS)
+
+bench: packages-run build
+	@bench/peers
 
 clean:
 	rm -rf build build-asan build-fuzz examples/data examples/out

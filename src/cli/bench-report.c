@@ -82,6 +82,7 @@ static json_t *row_object(const struct bench_row *row)
 {
     auto_free uint64_t *values = calloc(row->n + 1, sizeof(*values));
     json_t *walls = json_array();
+    json_int_t warm = 0;
 
     if (values == NULL || walls == NULL) {
         json_decref(walls);
@@ -89,12 +90,13 @@ static json_t *row_object(const struct bench_row *row)
     }
     for (size_t i = 0; i < row->n; i++) {
         (void)!json_array_append_new(walls, json_real(ms(row->samples[i].wall_ns)));
+        warm += row->samples[i].warm;
     }
     return json_pack(
-        "{s:s,s:s,s:s,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "work", bench_work_name(row->kind.work),
-        "language", bench_language_name(row->kind.language), "mode", bench_mode_name(row->mode),
-        "runs", (json_int_t)row->n, "failed", (json_int_t)row->failed, "why",
-        report_text(row->failed > 0 ? row->why : NULL), "wall_ms",
+        "{s:s,s:s,s:s,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "work",
+        bench_work_name(row->kind.work), "language", bench_language_name(row->kind.language),
+        "mode", bench_mode_name(row->mode), "runs", (json_int_t)row->n, "warm_runs", warm, "failed",
+        (json_int_t)row->failed, "why", report_text(row->failed > 0 ? row->why : NULL), "wall_ms",
         stat_of(row, pick_wall, 0, values), "overhead_ms", stat_of(row, pick_overhead, 0, values),
         "cpu_ms", stat_of(row, pick_cpu, 0, values), "parts_ms", parts_object(row, values),
         "samples_ms", walls);

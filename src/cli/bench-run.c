@@ -41,6 +41,7 @@ void bench_parts(const json_t *result, struct bench_sample *sample)
 
     const json_t *phases = json_object_get(result, "phases");
     const json_t *machine = json_object_get(result, "machine");
+    const char *interpreter = json_string_value(json_object_get(machine, "interpreter"));
     uint64_t last = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
@@ -54,6 +55,7 @@ void bench_parts(const json_t *result, struct bench_sample *sample)
     }
     sample->part_ns[BENCH_AROUND] = sample->wall_ns > last ? sample->wall_ns - last : 0;
     sample->template_built = json_is_true(json_object_get(machine, "template_built"));
+    sample->warm = interpreter != NULL && strcmp(interpreter, "warm") == 0;
     sample->template_ns = sample->part_ns[BENCH_TEMPLATE];
 }
 

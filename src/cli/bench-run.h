@@ -40,10 +40,14 @@ struct bench_sample {
     uint64_t part_ns[BENCH_PARTS];
     uint64_t template_ns; /* since submission, for a template that was built */
     bool template_built;
+    bool warm; /* the interpreter had been started before the job */
 };
 
-/* Splits the phases of a result; what a result does not name took no time. wall_ns is set before. */
-void bench_parts(const json_t *result, struct bench_sample *sample) nonnull_all;
+/*
+ * Splits the phases of a result; what a result (NULL: none) does not name took no time. wall_ns is set
+ * before.
+ */
+void bench_parts(const json_t *result, struct bench_sample *sample) nonnull_args(2);
 
 /*
  * Is it a success with its line on stdout and a verified cleanup? Else why gets a sentence.
