@@ -81,6 +81,7 @@ static int start_child(struct agent *a, struct err *err)
 
     if (a->job.warm) {
         a->main_pid = a->warm.pid;
+        a->child.rehearses = a->job.rehearsal;
         return warm_go(&a->warm, &a->job, err);
     }
     r = child_start(&spec, &a->child, err);
@@ -199,6 +200,12 @@ static bool read_channel(struct agent *a)
 /* The main process ended: nothing of the job outlives it. */
 static void begin_kill(struct agent *a)
 {
+    if (a->job.rehearsal) { /* it was a fork, and is reaped */
+        pressure_close(&a->pressure);
+        oom_log_close(&a->oom);
+        a->state = AGENT_DRAINING;
+        return;
+    }
     kill_all(a);
     pressure_close(&a->pressure);
     input_close(&a->io.in);
@@ -263,6 +270,11 @@ static void on_child(struct agent *a, bool exec_event)
     read_reports(a);
     if (a->state == AGENT_STARTING && exec_event) {
         started = child_exec_event(&a->child, &err);
+    }
+    if (a->state == AGENT_RUNNING && exec_event && a->job.rehearsal) {
+        started = child_rehearsed(&a->child, &err);
+        a->main_ended = started == 0;
+        a->main_status = 0;
     }
     if (started < 0) {
         agent_fail(a, "start", &err);
@@ -370,6 +382,23 @@ static int send_outputs(struct agent *a, struct err *err)
     return r;
 }
 
+/* As if there had been none: the next JOB is the first. */
+static void end_rehearsal(struct agent *a)
+{
+    struct err err = ERR_INIT;
+
+    if (job_undo(&a->job, &err) < 0) {
+        agent_fail(a, "rehearsal", &err);
+        return;
+    }
+    msg_job_fini(&a->job);
+    a->job = (struct msg_job){0};
+    a->io.out.forwarded = 0;
+    a->io.err.forwarded = 0;
+    a->main_ended = false;
+    a->state = AGENT_WAIT_JOB;
+}
+
 static void finish(struct agent *a)
 {
     struct err err = ERR_INIT;
@@ -378,6 +407,8 @@ static void finish(struct agent *a)
         agent_fail(a, "report", &err);
     } else if (send_outputs(a, &err) < 0) {
         agent_fail(a, "collect", &err);
+    } else if (a->job.rehearsal) {
+        end_rehearsal(a);
     } else {
         a->state = AGENT_DONE;
     }
@@ -393,8 +424,33 @@ static void forward(struct agent *a, struct stream *stream)
     }
 }
 
+/* The interpreter that waits has these pipes too, so they have no end: what is there now is all. */
+static void drain_rehearsal(struct agent *a)
+{
+    struct stream *const streams[] = {&a->io.out, &a->io.err};
+
+    for (size_t i = 0; i < ARRAY_LEN(streams); i++) {
+        struct err err = ERR_INIT;
+        int r = 0;
+
+        while (r == 0 && streams[i]->fd >= 0) {
+            r = channel_drain_to(&a->ch, 0, &err);
+            r = r < 0 ? r : stream_forward(streams[i], &a->ch, &err);
+        }
+        if (r != -EAGAIN || streams[i]->fd < 0) {
+            agent_fail(a, "rehearsal", &err);
+            return;
+        }
+    }
+    finish(a);
+}
+
 static void drain(struct agent *a)
 {
+    if (a->job.rehearsal) {
+        drain_rehearsal(a);
+        return;
+    }
     while (a->io.out.fd >= 0 && a->state == AGENT_DRAINING && channel_has_room(&a->ch)) {
         forward(a, &a->io.out);
     }

@@ -375,8 +375,21 @@ int child_exec_event(struct child *child, struct err *err)
     if (n < 0 || (child->waits ? n != 1 || answer != 'g' : n != 0)) {
         return err_sys_num(err, n < 0 ? errno : EPROTO, "the start of the program");
     }
-    fd_close_p(&child->exec_fd);
+    if (!child->rehearses) {
+        fd_close_p(&child->exec_fd);
+    }
     return 1;
+}
+
+int child_rehearsed(struct child *child, struct err *err)
+{
+    char answer = '\0';
+
+    if (read(child->exec_fd, &answer, 1) != 1 || answer != 'h') {
+        return err_sys_num(err, EPROTO, "the rehearsal failed");
+    }
+    child->rehearses = false;
+    return 0;
 }
 
 int child_report(const struct child *child, struct report *ret, struct err *err)

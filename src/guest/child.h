@@ -37,10 +37,11 @@ struct report {
 
 struct child {
     pid_t reaper;
-    int pidfd;     /* of the reaper */
-    int report_fd; /* non-blocking */
-    int exec_fd;   /* end of file once the program runs; of a waiting interpreter: its answers */
-    bool waits;    /* ... which it is */
+    int pidfd;      /* of the reaper */
+    int report_fd;  /* non-blocking */
+    int exec_fd;    /* end of file once the program runs; of a waiting interpreter: its answers */
+    bool waits;     /* ... which it is */
+    bool rehearses; /* a fork of it runs now */
 };
 
 /* Borrowed, but for what the processes get of it. */
@@ -65,8 +66,13 @@ struct child_spec {
 must_use int child_start(const struct child_spec *spec, struct child *ret,
                          struct err *err) nonnull_all;
 
-/* exec_fd can be read: 1 if the program runs from here on, 0 if not yet. Closes it then. */
+/*
+ * exec_fd can be read: 1 if the program runs from here on, 0 if not yet. Closes it then, but for a
+ * rehearsal.
+ */
 must_use int child_exec_event(struct child *child, struct err *err) nonnull_all;
+/* exec_fd can be read, and a rehearsal runs: 0 if it ended well. */
+must_use int child_rehearsed(struct child *child, struct err *err) nonnull_all;
 
 /* 1 and *ret, 0 if nothing is there now or ever will be. */
 must_use int child_report(const struct child *child, struct report *ret,

@@ -63,7 +63,10 @@ static int apply_identity(const struct boot *boot, struct msg_job *job, struct e
         (void)snprintf(text + 2 * i, 3, "%02x", job->machine_id[i]);
     }
     text[sizeof(text) - 2] = '\n';
-    return fd_write_full(boot->machine_id_fd, text, sizeof(text) - 1, err);
+    if (pwrite(boot->machine_id_fd, text, sizeof(text) - 1, 0) != (ssize_t)sizeof(text) - 1) {
+        return err_sys(err, "write '/etc/machine-id'");
+    }
+    return 0;
 }
 
 static int apply_limits(const struct boot *boot, struct msg_job *job, struct err *err)
@@ -300,6 +303,20 @@ int job_apply(const struct boot *boot, struct msg_job *job, const char **ret_pha
             *ret_phase = steps[i].phase;
             return r;
         }
+    }
+    return 0;
+}
+
+int job_undo(const struct msg_job *job, struct err *err)
+{
+    char path[sizeof(PATH_SCRATCH "/work/") + MSG_NAME_MAX];
+
+    (void)snprintf(path, sizeof(path), PATH_SCRATCH "/work/%s", job->program);
+    if (unlink(path) < 0) {
+        return err_sys(err, "remove '%s'", path);
+    }
+    if (umount2(PATH_ROOT "/dev/shm", MNT_DETACH) < 0) {
+        return err_sys(err, "unmount '/dev/shm'");
     }
     return 0;
 }

@@ -20,5 +20,8 @@ must_use int job_mount_ahead(struct boot *boot, struct err *err) nonnull_all;
 must_use int job_apply(const struct boot *boot, struct msg_job *job, const char **ret_phase,
                        struct err *err) nonnull_all;
 
+/* Takes back what a rehearsal left: its program file and its shared memory. */
+must_use int job_undo(const struct msg_job *job, struct err *err) nonnull_all;
+
 /* Bytes used on the scratch filesystem. */
 must_use int job_scratch_used(uint64_t *ret, struct err *err) nonnull_all;

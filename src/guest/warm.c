@@ -30,7 +30,8 @@
 #include "sys/fd.h"
 
 #define WAIT_NS      (45 * NS_PER_S) /* emulated, on a busy host; the host's own deadline is 60 s */
-#define FAREWELL_MAX 160             /* of what a failing interpreter says */
+#define HEAD_BYTES   10
+#define FAREWELL_MAX 160 /* of what a failing interpreter says */
 
 /* As jobs have it (sup/job-frame.c), then the hook's own, which the hook takes away again. */
 #define BASE_ENV "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "LANG=C.UTF-8", "OUT=/out"
@@ -267,16 +268,18 @@ int warm_unveil(struct warm *w, struct err *err)
     if (w->kind == NULL || w->go_fd < 0) {
         return err_guest(err, "job: no interpreter waits for one");
     }
-    if (umount2(w->kind->to, MNT_DETACH) < 0) {
+    if (!w->unveiled && umount2(w->kind->to, MNT_DETACH) < 0) {
         return err_sys(err, "take the hook from '%s'", w->kind->to);
     }
+    w->unveiled = true;
     return cgroup_cpu_usec(&w->cpu_usec, err);
 }
 
-/* The number of arguments, they, the environment: each with a NUL behind it. */
+/* J or R, the length of the rest in 9 digits; number of arguments, they, environment: each with NUL. */
 int warm_go(struct warm *w, const struct msg_job *job, struct err *err)
 {
     struct buf text = BUF_INIT((size_t)2 * MSG_STRINGS_BYTES);
+    char head[HEAD_BYTES + 1];
     size_t n = 0;
     int r = 0;
 
@@ -294,9 +297,15 @@ int warm_go(struct warm *w, const struct msg_job *job, struct err *err)
     if (r < 0) {
         r = err_sys_num(err, ENOMEM, "write down the job for the interpreter");
     } else {
+        (void)snprintf(head, sizeof(head), "%c%09zu", job->rehearsal ? 'R' : 'J', text.len);
+        r = fd_write_full(w->go_fd, head, HEAD_BYTES, err);
+    }
+    if (r == 0) {
         r = fd_write_full(w->go_fd, text.data, text.len, err);
     }
     buf_fini(&text);
-    fd_close_p(&w->go_fd);
+    if (!job->rehearsal) {
+        fd_close_p(&w->go_fd);
+    }
     return r;
 }

@@ -29,6 +29,7 @@ struct warm {
     int go_fd;                    /* -1: none waits */
     pid_t pid;                    /* of the interpreter, in the agent's namespace */
     uint64_t cpu_usec;            /* of the job's cgroup until now: not the job's */
+    bool unveiled;                /* the hook is out of its file system */
 };
 
 #define WARM_INIT   \
@@ -46,5 +47,8 @@ must_use int warm_boot(struct warm *w, struct streams *io, struct child *child,
 /* A job came for it: takes the hook out of its file system, before anything is mounted there. */
 must_use int warm_unveil(struct warm *w, struct err *err) nonnull_all;
 
-/* Everything is in place: it becomes the job's program. What it answers is the exec pipe's. */
+/*
+ * Everything is in place: it becomes the job's program, or a fork of it does. What it answers is the
+ * exec pipe's.
+ */
 must_use int warm_go(struct warm *w, const struct msg_job *job, struct err *err) nonnull_all;

@@ -106,6 +106,7 @@ int msg_job_encode(const struct msg_job *m, struct buf *out)
     put_u8(&w, m->root);
     put_u8(&w, m->input);
     put_u8(&w, m->warm);
+    put_u8(&w, m->rehearsal);
     put_string(&w, m->program, MSG_NAME_MAX);
     put_u8(&w, m->program_data != NULL);
     put_u32(&w, m->program_data != NULL ? m->program_len : 0);
@@ -332,6 +333,9 @@ static const char *job_problem(const struct msg_job *m)
     if (m->program[0] == '\0' ? m->program_data != NULL : m->program_data == NULL && !m->input) {
         return "the program is nowhere, or has no name";
     }
+    if (m->rehearsal && (!m->warm || m->input || !m->has_stdin)) {
+        return "a rehearsal is for an interpreter that waits, and brings all it needs";
+    }
     if (m->warm && (m->root || m->program[0] == '\0' || m->argv[1] == NULL)) {
         return "an interpreter that waits runs a program file, and not as root";
     }
@@ -396,6 +400,7 @@ int msg_job_decode(const uint8_t *data, size_t len, struct msg_job *ret, struct 
     m.root = get_bool(&rd);
     m.input = get_bool(&rd);
     m.warm = get_bool(&rd);
+    m.rehearsal = get_bool(&rd);
     get_string(&rd, m.program, sizeof(m.program));
     get_program(&rd, &m);
     get_strings(&rd, MSG_ARGS_MAX, &budget, &m.argv);

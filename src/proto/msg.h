@@ -35,6 +35,7 @@ struct msg_job {
     bool has_stdin; /* false: stdin is at end of file at once */
     bool root;      /* the program is the guest's root, with everything that can do */
     bool input;     /* the input device has files for /in, or the program: it is mounted */
+    bool rehearsal; /* nothing of it stays: the interpreter that waits forks it, and waits again */
     bool warm;      /* the program is the interpreter that waits; argv and envp are new to it */
     /* Name of the program file in prog/ of the input image, copied to /work; "" = none. */
     char program[MSG_NAME_MAX + 1];

@@ -15,7 +15,8 @@ struct job_frame {
     const struct spec *spec;
     const struct stage *stage; /* what the guest shall find; NULL: all of it on the input device */
     bool has_stdin;
-    bool warm; /* the program is to be the interpreter that waits */
+    bool warm;      /* the program is to be the interpreter that waits */
+    bool rehearsal; /* a fork of it, and it waits on; the clock stays where it was saved */
 };
 
 must_use int job_frame_build(const struct job_frame *frame, struct buf *out,

@@ -451,6 +451,8 @@ void run_bind_job(struct run *run)
     run->session_made = true;
     run->session.sink = (struct session_sink){.write = sink, .ctx = run};
     run->session.output_fd = run->output_fd;
+    run->session.next_seq = run->said_seq;
+    run->session.heard_seq = run->heard_seq;
     run->session.stage = &run->stage;
     run->session.warm = run->template.warm;
     note_interpreter(run);

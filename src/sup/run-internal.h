@@ -74,6 +74,7 @@ struct run {
     bool session_made;                 /* the job is bound to the machine */
     bool has_job;                      /* false in a member of a pool that waits */
     bool restored;                     /* the machine goes on from its saved state */
+    uint32_t said_seq, heard_seq;      /* where a rehearsal left the channel; 0: there was none */
     bool called;                       /* goal RUN_TO_JOB is reached */
     bool memory_unread;                /* the last look failed */
     bool lost_stored;                  /* in the reaper: it wrote the record itself */

@@ -15,9 +15,11 @@
 #include "sup/run-internal.h"
 #include "sup/run.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
 
 /* For what is waited for without a poll: helpers, the store, the template. */
-#define PREPARE_NS (300 * NS_PER_S)
+#define PREPARE_NS   (300 * NS_PER_S)
+#define REHEARSAL_NS (60 * NS_PER_S)
 
 static void make_scratch(struct run *run)
 {
@@ -59,6 +61,71 @@ static void make_machine(struct run *run)
     if (!run->over) {
         run_serve(run, RUN_TO_RESTORED);
     }
+}
+
+static int ignore(void *ctx, bool is_stderr, const uint8_t *data, size_t len)
+{
+    (void)ctx;
+    (void)is_stderr;
+    (void)data;
+    (void)len;
+    return 0;
+}
+
+/*
+ * Runs a program that is like many, in a fork of the interpreter that waits: what the guest executes
+ * for the first time has to be translated by an emulating monitor, and is then done.  Node.js can't
+ * fork, and a monitor that doesn't translate has nothing to gain.
+ */
+static void rehearse(struct run *run)
+{
+    static const char program[] =
+        "import json, re, sys\n"
+        "def f(a, *b, **c):\n    return [x * 2 for x in b if x], {k: str(v) for k, v in c.items()}\n"
+        "class C:\n    def __init__(self, n):\n        self.n = n\n"
+        "try:\n    {}['key']\nexcept KeyError as e:\n    text = f'{e!r:>20} {1 / 3:.3f}'\n"
+        "print(json.dumps(json.loads('{\"a\": [1, 2.5, null, \"x\"]}')), f(1, 2, 3, k=C(4).n), text)\n"
+        "print(re.sub('[a-z]+', 'x', 'one two'), sorted({'b', 'a'}), sys.argv, file=sys.stderr)\n";
+    const struct spec model = run->spec_copy; /* shallow */
+    struct stage stage = STAGE_INIT;
+    auto_fd int sink = -1;
+    char name[] = "main.py";
+    struct err err = ERR_INIT;
+
+    if (!run->template.warm || model.language != SPEC_PYTHON ||
+        strcmp(run->engine->isolation, "emulated") != 0) {
+        return;
+    }
+    run->spec_copy.program_name = name;
+    run->spec_copy.limits.wall_ns = run->spec_copy.limits.cpu_ns = REHEARSAL_NS;
+    if (buf_put(&stage.program_data, program, sizeof(program) - 1) < 0 ||
+        fd_open_tmp(run->store->tmpfd, &sink, &err) < 0 ||
+        session_init(&run->session, run->machine.channel_fd, run->spec, &run->events, &err) < 0) {
+        run->spec_copy = model;
+        run_decide(run, EVENT_HOST_FAULT, "pool", "a rehearsal could not begin");
+        buf_fini(&stage.program_data);
+        return;
+    }
+    run->session_made = true;
+    run->session.sink = (struct session_sink){.write = ignore, .ctx = run};
+    run->session.output_fd = sink;
+    run->session.stage = &stage;
+    run->session.warm = true;
+    run->session.rehearsal = true;
+    run_send_job(run);
+    if (!run->over) {
+        run_serve(run, RUN_TO_REPORT);
+    }
+    if (!run->over && (run->session.state != SESSION_DONE || run->session.tail_len == 0)) {
+        run_decide(run, EVENT_HOST_FAULT, "pool", "the rehearsal did not do what it should");
+    }
+    run->said_seq = run->session.next_seq;
+    run->heard_seq = run->session.dec.next_seq;
+    session_fini(&run->session);
+    run->session_made = false;
+    run->spec_copy = model;
+    run->phase_of_deadline = SESSION_BOOT;
+    buf_fini(&stage.program_data);
 }
 
 static void wait_for_job(struct run *run)
@@ -154,7 +221,9 @@ int run_member(const struct spec *model, const struct store *store, struct hold 
     run_last_resort(PREPARE_NS);
     make_machine(run);
     run_last_resort(0); /* every wait is a poll, until there is a job */
-    /* Whatever shall warm the machine for its job, whichever it will be, has its place here. */
+    if (!run->over) {
+        rehearse(run);
+    }
     if (!run->over) {
         wait_for_job(run);
     }

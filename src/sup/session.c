@@ -95,16 +95,18 @@ static int send_job(struct session *s, uint64_t now_ns, struct err *err)
 
     s->ready_ns = now_ns;
     s->state = SESSION_START;
-    r = job_frame_build(
-        &(struct job_frame){
-            .spec = s->spec, .stage = s->stage, .has_stdin = s->stdin_fd >= 0, .warm = s->warm},
-        &job, err);
+    r = job_frame_build(&(struct job_frame){.spec = s->spec,
+                                            .stage = s->stage,
+                                            .has_stdin = s->stdin_fd >= 0 || s->rehearsal,
+                                            .warm = s->warm,
+                                            .rehearsal = s->rehearsal},
+                        &job, err);
     return r < 0 ? r : send_frame(s, FRAME_JOB, job.data, job.len, err);
 }
 
 int session_restored(struct session *s, uint64_t now_ns, struct err *err)
 {
-    s->dec.next_seq = 1; /* READY was the first frame */
+    s->dec.next_seq = s->heard_seq != 0 ? s->heard_seq : 1; /* READY was the first frame */
     return send_job(s, now_ns, err);
 }
 

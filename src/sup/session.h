@@ -61,6 +61,7 @@ struct session {
     size_t tail_len;
     char tail[SESSION_TAIL + 1]; /* last bytes of stderr */
     bool warm;        /* an interpreter waits in the machine, and the program is to be it */
+    bool rehearsal;   /* no job: see job-frame.h */
     bool outputs_cut; /* they went over a cap and nobody wants them: the stream is not complete */
     bool stdin_done;
     bool ended;    /* a deciding event was recorded: no more frames count */
@@ -69,8 +70,9 @@ struct session {
     struct msg_exit last_report;
     bool closed; /* end of file on the channel */
     int stdin_fd;
-    int output_fd;     /* borrowed: unnamed file for the output stream */
-    uint32_t next_seq; /* of what we send */
+    int output_fd;      /* borrowed: unnamed file for the output stream */
+    uint32_t next_seq;  /* of what we send */
+    uint32_t heard_seq; /* of the first frame to come; 0: READY's follower */
 };
 
 /* Borrows everything but its own buffers. output_fd and stdin_fd outlive the session. */

@@ -11,18 +11,18 @@ const v8 = require('v8');
 const vm = require('vm');
 
 // Buffers of their own: the pool is the program's.
-function receive(fd) {
-  let all = Buffer.allocUnsafeSlow(65536);
-  let length = 0;
-  for (let n; (n = fs.readSync(fd, all, length, all.length - length)) > 0;) {
-    length += n;
-    if (length === all.length) {
-      const more = Buffer.allocUnsafeSlow(2 * length);
-      all.copy(more);
-      all = more;
-    }
+function read(fd, size) {
+  const data = Buffer.allocUnsafeSlow(size);
+  for (let length = 0, n; length < size; length += n) {
+    n = fs.readSync(fd, data, length, size - length);
+    if (n === 0)
+      throw new Error('the job ended early');
   }
-  const strings = all.toString('utf8', 0, length).split('\0');
+  return data.toString();
+}
+
+function receive(fd) {
+  const strings = read(fd, Number(read(fd, 10).slice(1))).split('\0');
   strings.pop();
   const count = Number(strings.shift());
   return [strings.slice(0, count), strings.slice(count)];

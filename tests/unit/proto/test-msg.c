@@ -222,7 +222,7 @@ static void a_count_alone_allocates_nothing(void **state)
     struct msg_job m = job_ok();
     struct msg_job got = {0};
     struct err err = ERR_INIT;
-    size_t at = 4 + 64 + 8 + 16 + 7 * 8 + 4 + 4 + 4 + strlen(m.program) + 1 + 4;
+    size_t at = 4 + 64 + 8 + 16 + 7 * 8 + 4 + 5 + 4 + strlen(m.program) + 1 + 4;
 
     (void)state;
     assert_int_equal(msg_job_encode(&m, &buf), 0);
