@@ -20,6 +20,8 @@ STATE = pathlib.Path(os.environ.get("AIRLOCK_TEST_STATE", ROOT / "build" / "stat
 WORK = ROOT / "build" / "e2e"
 # What jobs ask for; without it they take the best that works here.
 ENGINE = os.environ.get("AIRLOCK_TEST_ENGINE")
+# For a machine so slow that an interpreter is not worth waiting for: tools/nested-host.
+COLD = os.environ.get("AIRLOCK_TEST_COLD") == "1"
 ISOLATION = {"tcg": "emulated", "kvm": "hardware"}
 QEMU = "/usr/bin/qemu-system-x86_64"
 
@@ -179,6 +181,8 @@ class Context:
                 line += [name, "60s"]
         if ENGINE and "--engine" not in options and "--isolation" not in options:
             line += ["--engine", ENGINE]
+        if COLD and "--cold-interpreter" not in options:
+            line.append("--cold-interpreter")
         line += [str(o) for o in options]
         if isinstance(program, str):
             program = self.write(f"program{self.runs}.{'js' if js else 'py'}", program)
