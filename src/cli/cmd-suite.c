@@ -41,7 +41,7 @@ static const char epilog[] =
     "  airlock suite --cases my-programs --json > report.json";
 
 struct suite_options {
-    bool list, quick, json;
+    bool list, quick, json, cold;
     const char *filter, *language, *engine, *state, *cases, *html, *jobs, *pool;
 };
 
@@ -88,6 +88,8 @@ static const struct opt options_table[] = {
     OPT_FLAG("json", struct suite_options, json,
              "print one JSON object on stdout; the table goes to stderr"),
     OPT_VALUE("html", "FILE", struct suite_options, html, "write the report as one HTML page"),
+    OPT_FLAG("cold-interpreter", struct suite_options, cold,
+             "start each Python and Node.js anew (airlock run --cold-interpreter)"),
     {.name = "engine",
      .arg = "auto|kvm|tcg",
      .take = take_engine,
@@ -196,6 +198,7 @@ static int find_engine(struct suite *s, struct err *err)
     s->setup.emulated = s->facts.emulated;
     s->setup.engine = engine->name;
     s->setup.state = s->options->state;
+    s->setup.cold = s->options->cold;
     return 0;
 }
 

@@ -188,6 +188,9 @@ static int setup_words(const struct suite_setup *setup, const struct suite_case 
     if (r == 0 && json_is_true(json_object_get(c->head, "root"))) {
         r = suite_word(words, err, "--root");
     }
+    if (r == 0 && setup->cold) {
+        r = suite_word(words, err, "--cold-interpreter");
+    }
     if (r == 0 && contract != NULL) {
         r = suite_word(words, err, "--contract=%s", contract);
     }

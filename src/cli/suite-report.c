@@ -221,7 +221,7 @@ static json_t *got_object(const struct suite_case *c)
     if (result == NULL) {
         return json_null();
     }
-    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "shown",
+    return json_pack("{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "shown",
                      report_text(suite_got(c, got, sizeof(got))), "verdict",
                      copy_of(result, "verdict"), "reason", copy_of(result, "reason"), "message",
                      copy_of(result, "message"), "exit_code", copy_of(result, "exit_code"),
@@ -229,7 +229,8 @@ static json_t *got_object(const struct suite_case *c)
                      "phases", copy_of(result, "phases"), "peaks", copy_of(result, "peaks"),
                      "events", kinds_of_events(result), "outputs", copy_of(result, "outputs"),
                      "dropped", copy_of(result, "dropped"), "pooled",
-                     copy_of(json_object_get(result, "machine"), "pooled"));
+                     copy_of(json_object_get(result, "machine"), "pooled"), "interpreter",
+                     copy_of(json_object_get(result, "machine"), "interpreter"));
 }
 
 static json_t *case_object(const struct suite_case *c)

@@ -174,7 +174,7 @@ static int wait_some(struct state *s, int signals, bool more, struct err *err)
     if (fds[n].revents != 0) {
         return err_set(err, ERR_USAGE, EINTR, "interrupted");
     }
-    if (fds[n + 1].revents != 0) {
+    if (pool != NULL && fds[n + 1].revents != 0) {
         pool_tick(pool);
     }
     for (unsigned int i = 0; i < n; i++) {

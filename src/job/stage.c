@@ -150,7 +150,7 @@ static int open_input(const char *path, struct stat *ret_stat, int *ret_fd, stru
     int r = fd_open_nolink(AT_FDCWD, path, O_PATH, 0, &look, err);
 
     if (r < 0) {
-        return open_fault(path, err);
+        return err_negative(open_fault(path, err));
     }
     r = require_regular(look, path, ret_stat, err);
     if (r < 0) {

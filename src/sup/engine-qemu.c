@@ -75,7 +75,7 @@ static const struct accel tcg = {
     .name = "tcg,tb-size=128",
     .module = QEMU_TCG_MODULE,
     /* SSE4 without AVX (emulated AVX is slower), with what keeps a guest's kernel and program apart. */
-    .cpu = "Nehalem,+smep,+smap,+umip,+fsgsbase,+rdrand",
+    .cpu = "Nehalem,+smep,+smap,+umip,+fsgsbase,+rdrand,+arat",
     /*
      * docs/decisions/0019: emulated code does not speculate, and KPTI costs a TLB flush per call.
      * Without tsc=reliable the clock stays at 4 ms jiffies for the first second or two: for most
@@ -174,6 +174,15 @@ static void memory_args(struct args *a, const struct machine_config *c)
     }
 }
 
+/*
+ * A restored machine has its kernel in memory. Given one all the same, the monitor reads 43 MB of
+ * files into memory of its own that nobody looks at.
+ */
+static bool boots(const struct machine_config *c)
+{
+    return c->state_fd < 0;
+}
+
 static void kernel_args(struct args *a, const struct accel *accel, const struct machine_config *c)
 {
     char tsc[48] = "";
@@ -210,9 +219,11 @@ static void build_args(struct args *a, const char *path, const struct accel *acc
     arg2(a, "-cpu", accel->cpu);
     argf(a, "-smp", "%llu", (unsigned long long)c->vcpus);
     argf(a, "-m", "%lluM", (unsigned long long)(c->memory_bytes / MIB));
-    arg2(a, "-kernel", JAIL_KERNEL);
-    arg2(a, "-initrd", JAIL_INITRAMFS);
-    kernel_args(a, accel, c);
+    if (boots(c)) {
+        arg2(a, "-kernel", JAIL_KERNEL);
+        arg2(a, "-initrd", JAIL_INITRAMFS);
+        kernel_args(a, accel, c);
+    }
     arg2(a, "-global", "virtio-mmio.force-legacy=false");
     memory_args(a, c);
     disk_args(a, c);
@@ -240,9 +251,10 @@ static int add_files(struct jail_files *files, const char *path, const struct ac
     if (r == 0) {
         r = jail_files_add(files, JAIL_DEVICE, "/dev/urandom", "/dev/urandom", err);
     }
-    if (r == 0) {
-        r = jail_files_add_fd(files, c->kernel_fd, JAIL_KERNEL, err);
+    if (r < 0 || !boots(c)) {
+        return r;
     }
+    r = jail_files_add_fd(files, c->kernel_fd, JAIL_KERNEL, err);
     return r < 0 ? r : jail_files_add_fd(files, c->initramfs_fd, JAIL_INITRAMFS, err);
 }
 

@@ -20,7 +20,7 @@
 #include "sys/fd.h"
 
 /* Those that leave take their time, and others take their place meanwhile. */
-#define SEATS (2 * POOL_MEMBERS_MAX)
+#define SEATS ((size_t)2 * POOL_MEMBERS_MAX)
 /* How long one that was let go may clean up before it is killed. */
 #define LEAVE_NS (15 * NS_PER_S)
 

@@ -237,7 +237,7 @@ static int read_exact(struct sup *sup, size_t len, uint8_t **ret, struct err *er
         return r;
     }
     if (got < len) {
-        return died(sup, err);
+        return err_negative(died(sup, err));
     }
     sup->in.len += len;
     *ret = at;

@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """Many jobs in a row, every third hostile: each verdict is right and the host is as it was before.
 
-tests/e2e/soak.py [N] [-j JOBS]     N jobs (200), JOBS at once (2). TAP on stdout.
+tests/e2e/soak.py [N] [-j JOBS] [--pool M]     N jobs (200), JOBS at once (2). TAP on stdout.
+
+With --pool each of those JOBS has a pool of M machines, which its jobs use where they fit; those with a hostile
+guest run as always.
 
 One long-lived parent starts them all, as a service would. Before and after, this is compared: processes,
 mounts, control groups, the files of the state directories and of the places for temporary files, System V
@@ -10,6 +13,7 @@ objects, the parent's own descriptors and children, the users of slots.
 import argparse
 import collections
 import concurrent.futures
+import json
 import os
 import pathlib
 import shutil
@@ -21,6 +25,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import harness  # noqa: E402
+from cases_pool import Pool  # noqa: E402
 from evil import evil_state  # noqa: E402
 from run import prepare  # noqa: E402
 
@@ -175,8 +180,24 @@ def snapshot(directory, states):
 
 # The jobs
 
+class PooledContext(harness.Context):
+    """Jobs go to a pool in place of a process."""
+
+    def __init__(self, directory, pool):
+        super().__init__(directory)
+        self.pool = pool
+
+    def execute(self, line, timeout=180, feed=None):
+        self.pool.ask("wait", 120)
+        doc = self.pool.ask("job", *line[2:], timeout=timeout)["result"]
+        return harness.Result(harness.EXIT_CODES[doc["verdict"]], json.dumps(doc), b"")
+
+
 class Soak:
-    def __init__(self, directory):
+    def __init__(self, directory, members=0):
+        self.members = members  # of each pool; 0: no pools
+        self.pools = threading.local()
+        self.all_pools = []
         self.directory = directory
         self.lock = threading.Lock()
         self.wrong = collections.defaultdict(list)  # kind -> what was wrong
@@ -188,10 +209,30 @@ class Soak:
         self.hostile = evil_state(hostile)
         (directory / "jobs").mkdir()
 
-    def job(self, number):
+    def own_pool(self):
+        """That of the calling thread."""
+        if not hasattr(self.pools, "mine"):
+            self.pools.mine = Pool(harness.Context(self.directory), self.members, state=self.good)
+            self.pools.mine.ask("plan", self.members, "x.py")
+            with self.lock:
+                self.all_pools.append(self.pools.mine)
+        return self.pools.mine
+
+    def end_pools(self):
+        hits = 0
+        for pool in self.all_pools:
+            hits += pool.stats()["hits"]
+            pool.end()
+        self.all_pools.clear()
+        return hits
+
+    def job(self, number, pooled=True):
         kind = kind_of(number)
-        context = harness.Context(harness.fresh_directory(self.directory / "jobs" / f"{number:05}"))
+        directory = harness.fresh_directory(self.directory / "jobs" / f"{number:05}")
+        context = harness.Context(directory)
         try:
+            if self.members > 0 and pooled and kind.guest is None:
+                context = PooledContext(directory, self.own_pool())
             self.check(context, kind)
             problem = None
         except harness.Fail as reason:
@@ -242,17 +283,18 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("jobs", nargs="?", type=int, default=200)
     parser.add_argument("-j", type=int, default=2)
+    parser.add_argument("--pool", type=int, default=0)
     options = parser.parse_args()
     if not harness.AIRLOCK.exists():
         sys.exit(f"{harness.AIRLOCK} is missing: run `make build` first")
 
     prepare()
     directory = harness.fresh_directory(harness.ROOT / "build" / "soak")
-    soak = Soak(directory)
+    soak = Soak(directory, options.pool)
     states = [soak.good, soak.hostile]
     # What the first job of a state directory makes, and stays, is not what is compared.
     for number in (0, 5):
-        soak.job(number)
+        soak.job(number, pooled=False)
     soak.count.clear()
     before = snapshot(directory, states)
     begun = time.monotonic()
@@ -260,6 +302,7 @@ def main():
         for done in [pool.submit(soak.job, n) for n in range(options.jobs)]:
             done.result()
     took = time.monotonic() - begun
+    hits = soak.end_pools()
     end = time.monotonic() + 2  # the same grace as for every other end of a job
     after = snapshot(directory, states)
     while after != before and time.monotonic() < end:
@@ -275,7 +318,11 @@ def main():
     for number, what in enumerate(before, len(ran) + 1):
         failed += report(number, f"{what}: the same before and after {options.jobs} jobs",
                          changes(before[what], after[what]))
-    print(f"   soak: {options.jobs} jobs in {took:.0f} s", file=sys.stderr)
+    print(f"   soak: {options.jobs} jobs in {took:.0f} s" +
+          (f", {hits} of them in machines that had waited" if options.pool > 0 else ""), file=sys.stderr)
+    if options.pool > 0 and hits == 0:
+        failed += 1
+        print("# no job had a machine that waited: the pools were of no use")
     if not failed:
         shutil.rmtree(directory)
     sys.exit(1 if failed else 0)
