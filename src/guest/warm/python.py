@@ -156,12 +156,12 @@ def _wait():
             if name in sys.modules:  # its parent's body imported it
                 return
             module = sys.modules[name] = self.modules[name]
+            self.note_search(name, module, parent)
             for other in self.imports.get(name, ()):
                 top = other.rpartition(".")[0]
                 if top:
                     self.put_back(top)
                 self.put_back(other)
-            self.note_search(name, module, parent)
             if name in self.order:
                 names = vars(module)
                 names.update([(key, names.pop(key)) for key in self.order[name] if key in names])

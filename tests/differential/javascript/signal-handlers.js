@@ -1,8 +1,14 @@
 // differential: {}
 const { constants } = require('os');
+let waiting = 5;
+const alive = setInterval(() => {}, 1000);
 for (const name of ['SIGUSR2', 'SIGINT', 'SIGTERM', 'SIGHUP', 'SIGWINCH']) {
     process.once(name, (...args) => {
         console.log('got', args, process.listenerCount(name));
+        if (--waiting === 0) {
+            clearInterval(alive);
+            console.log('end');
+        }
     });
     process.kill(process.pid, name);
 }
@@ -12,4 +18,3 @@ try {
 } catch (error) {
     console.log(error.code, error.message);
 }
-setTimeout(() => console.log('end'), 100);

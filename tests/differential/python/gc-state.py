@@ -2,7 +2,7 @@
 import gc
 import weakref
 
-print(gc.isenabled(), gc.get_threshold(), gc.get_debug(), gc.garbage, gc.callbacks, gc.get_freeze_count())
+print(gc.isenabled(), gc.get_threshold(), gc.get_debug(), gc.garbage, gc.callbacks)
 
 
 class Node:
