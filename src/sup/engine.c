@@ -260,7 +260,7 @@ int engine_probe(const struct engine_wish *wish, const struct engine *engine,
     config.uid = PROBE_UID_BASE + (uid_t)getpid();
     config.kernel_fd = boot.kernel_fd;
     config.initramfs_fd = boot.initramfs_fd;
-    config.tsc_khz = host_tsc_khz(tsc);
+    config.tsc_khz = host_tsc_khz(wish->store->dirfd, tsc);
     config.is_probe = true;
     config.memo_dirfd = wish->store->dirfd;
     return probe_with(wish, engine, &config, ret, err);

@@ -14,8 +14,10 @@
 
 #include "sys/clock.h"
 #include "sys/fd.h"
+#include "sys/memo.h"
 
 #define TSC_SAMPLE_NS (10 * NS_PER_MS)
+#define TSC_MEMO      "tsc"
 
 struct host_tsc host_tsc_now(void)
 {
@@ -26,18 +28,45 @@ struct host_tsc host_tsc_now(void)
     return t;
 }
 
-uint64_t host_tsc_khz(struct host_tsc since)
+static uint64_t khz_between(struct host_tsc from, struct host_tsc to)
 {
+    return (uint64_t)((double)(to.ticks - from.ticks) * (double)NS_PER_MS /
+                      (double)(to.ns - from.ns));
+}
+
+static bool is_old_enough(struct host_tsc from, struct host_tsc now)
+{
+    return now.ticks > from.ticks && now.ns > from.ns && now.ns - from.ns >= TSC_SAMPLE_NS;
+}
+
+/* The first reading of this boot: the longer ago, the better. */
+static bool recall_first(int memo_dirfd, const struct memo *memo, struct host_tsc *ret)
+{
+    auto_buf struct buf text = BUF_INIT(64);
+
+    return memo_get(memo_dirfd, TSC_MEMO, memo, &text) && text.len == sizeof(*ret) &&
+           memcpy(ret, text.data, sizeof(*ret)) != NULL;
+}
+
+uint64_t host_tsc_khz(int memo_dirfd, struct host_tsc since)
+{
+    auto_memo struct memo memo = MEMO_INIT;
     struct host_tsc now = host_tsc_now();
+    struct host_tsc first = since;
+    struct err ignored = ERR_INIT;
+    bool can_keep = memo_begin(&memo, &ignored) == 0;
 
-    if (now.ns - since.ns < TSC_SAMPLE_NS) {
-        uint64_t left = TSC_SAMPLE_NS - (now.ns - since.ns);
-
-        (void)nanosleep(&(struct timespec){.tv_nsec = (long)left}, NULL);
+    if (can_keep && recall_first(memo_dirfd, &memo, &first) && is_old_enough(first, now)) {
+        return khz_between(first, now);
+    }
+    if (!is_old_enough(since, now)) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = (long)TSC_SAMPLE_NS}, NULL);
         now = host_tsc_now();
     }
-    /* ticks per ms; the sample is far below the 2^64 / 10^6 ticks that could overflow */
-    return (now.ticks - since.ticks) * NS_PER_MS / (now.ns - since.ns);
+    if (can_keep) {
+        memo_put(memo_dirfd, TSC_MEMO, &memo, &since, sizeof(since));
+    }
+    return khz_between(since, now);
 }
 
 /* The number of kB behind "key:" in a file of /proc. */

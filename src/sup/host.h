@@ -13,10 +13,12 @@ struct host_tsc {
 struct host_tsc host_tsc_now(void);
 
 /*
- * The counter's frequency in kHz from a reading at least 10 ms old; sleeps for the rest if it is
- * younger. Guests need it told: calibrating against an emulated timer fails at random.
+ * The counter's frequency in kHz, from a reading at least 10 ms old: the first one of this boot that
+ * is remembered below memo_dirfd (sys/memo.h; -1: nothing is), else `since`, and it sleeps for the
+ * rest if that is younger. A counter that was set back since is measured anew. Guests need it told:
+ * calibrating against an emulated timer fails at random.
  */
-uint64_t host_tsc_khz(struct host_tsc since);
+uint64_t host_tsc_khz(int memo_dirfd, struct host_tsc since);
 
 /* MemAvailable in bytes; ERR_HOST if the kernel does not say. */
 must_use int host_memory_available(uint64_t *ret_bytes, struct err *err) nonnull_all;

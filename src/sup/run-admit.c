@@ -341,7 +341,8 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
 {
     struct err err = ERR_INIT;
     struct machine_config config =
-        template_machine(run->spec, run->store, &run->boot, host_tsc_khz(tsc), run->hold->slot.uid);
+        template_machine(run->spec, run->store, &run->boot, host_tsc_khz(run->store->dirfd, tsc),
+                         run->hold->slot.uid);
 
     /* Not known before there is a job; then it is lowered. */
     run->file_bound = run->has_job ? run->spec->limits.disk_bytes : STAGE_SCRATCH_DEVICE_BYTES;

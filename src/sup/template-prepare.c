@@ -175,7 +175,7 @@ int template_prepare(const struct store *store, const struct spec *spec,
         return r;
     }
     q.engine = engine;
-    q.config = template_machine(spec, store, &boot, host_tsc_khz(tsc), slot.uid);
+    q.config = template_machine(spec, store, &boot, host_tsc_khz(store->dirfd, tsc), slot.uid);
     ret->machine_bytes = q.config.memory_bytes;
     ret->engine = engine->name;
     (void)snprintf(ret->image, sizeof(ret->image), "%s", boot.image);
