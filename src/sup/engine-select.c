@@ -85,6 +85,9 @@ int engine_probe_kvm(const struct engine_wish *wish, bool anew, struct engine_pr
     if (r < 0 || (!anew && recall(wish->store, &tried, ret))) {
         return r;
     }
+    if (wish->probing != NULL) {
+        wish->probing(wish->ctx);
+    }
     r = engine_probe(wish, &engine_kvm, ret, err);
     if (r == 0) {
         keep(wish->store, &tried, ret);

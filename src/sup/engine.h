@@ -102,6 +102,8 @@ struct engine_wish {
     enum spec_isolation weakest; /* that the job accepts */
     /* Asked about 10 times a second while a guest is probed: true gives up. May be NULL. */
     bool (*stop)(void *ctx);
+    /* Told before a guest is probed, which can take 20 s. May be NULL. */
+    void (*probing)(void *ctx);
     void *ctx;
 };
 

@@ -57,6 +57,11 @@ static bool caller_left(void *ctx)
     return run_caller_left(ctx);
 }
 
+static void tell_probe(void *ctx)
+{
+    run_phase(ctx, SUP_PHASE_PROBE);
+}
+
 static bool choose_engine(struct run *run)
 {
     const struct engine_wish wish = {
@@ -64,6 +69,7 @@ static bool choose_engine(struct run *run)
         .wanted = run->spec->engine,
         .weakest = run->spec->isolation,
         .stop = caller_left,
+        .probing = tell_probe,
         .ctx = run,
     };
     struct err err = ERR_INIT;

@@ -31,6 +31,8 @@ enum sup_event_kind {
 
 /* A phase that not every job has: nobody built the template of such a machine before. */
 #define SUP_PHASE_BUILD "template-build"
+/* ... or to find out whether KVM works here. */
+#define SUP_PHASE_PROBE "engine-probe"
 
 struct sup_event {
     enum sup_event_kind kind;
