@@ -303,8 +303,12 @@ def main():
     tap = Tap()
     with concurrent.futures.ThreadPoolExecutor(max(1, options.j)) as pool:
         jobs = {pool.submit(timed, p, i, options): p for i, p in enumerate(chosen)}
-        for job in concurrent.futures.as_completed(jobs):
-            tap.line(f"differential: {jobs[job].name}", *job.result())
+        try:
+            for job in concurrent.futures.as_completed(jobs):
+                tap.line(f"differential: {jobs[job].name}", *job.result())
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
+            raise
     if options.cases is None and not options.filter:
         tap.line("differential: a change in any field is noticed", notices_every_difference())
         tap.line("differential: a program that differs is noticed", notices_a_program(options))
