@@ -197,6 +197,15 @@ static bool read_channel(struct agent *a)
     return true;
 }
 
+/* No process can leave the job's cgroup but root's. */
+static bool nothing_lives(const struct agent *a)
+{
+    struct err ignored = ERR_INIT;
+    bool populated = true;
+
+    return !a->job.root && cgroup_populated(&populated, &ignored) == 0 && !populated;
+}
+
 /* The main process ended: nothing of the job outlives it. */
 static void begin_kill(struct agent *a)
 {
@@ -206,9 +215,13 @@ static void begin_kill(struct agent *a)
         a->state = AGENT_DRAINING;
         return;
     }
-    kill_all(a);
     pressure_close(&a->pressure);
     input_close(&a->io.in);
+    if (nothing_lives(a)) { /* as most end; the reaper, in nobody's way, goes with the machine */
+        a->state = AGENT_DRAINING;
+        return;
+    }
+    kill_all(a);
     a->kill_deadline_ns = clock_mono_ns() + KILL_TIMEOUT_NS;
     a->state = AGENT_KILLING;
 }

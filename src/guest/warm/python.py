@@ -17,11 +17,9 @@ def _wait():
     bootstrap = sys.modules["_frozen_importlib"]
     os = sys.modules["os"]
     here = "/in"
-    ahead = ("argparse base64 bisect calendar collections.abc contextlib copy csv ctypes dataclasses datetime decimal "
-             "enum errno fnmatch functools gc glob hashlib heapq inspect io itertools json math operator "
-             "os.path pathlib pprint queue random re select shlex shutil signal statistics string struct "
-             "subprocess tempfile textwrap threading time traceback types typing unicodedata urllib.parse "
-             "warnings weakref zlib").split()
+    # Each costs a program that does not want it the pages that go at its end: no large libraries.
+    ahead = ("collections contextlib csv ctypes datetime enum functools io itertools json math operator "
+             "random re string time types warnings weakref").split()
 
     class Ahead:
         """Modules that were loaded once, waiting for their first import."""
@@ -201,12 +199,9 @@ def _wait():
     def keep():
         """What python3 need not take apart when it ends: that is work for nobody."""
         ctypes = modules.modules.get("ctypes")
-        collector = sys.modules.get("gc") or modules.modules["gc"]
         if ctypes is not None:
             for module in modules.modules.values():
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))
-        collector.collect()
-        collector.freeze()
 
     def read(fd, size):
         data = b""

@@ -1,4 +1,4 @@
-# differential: {"known": "gc.get_freeze_count() counts what was there when the machine was saved"}
+# differential: {}
 import gc
 
 print(gc.get_freeze_count())

@@ -1,5 +1,5 @@
 # differential: {"varies": [["0x[0-9a-f]+", "0xN", "an address"]]}
-import collections
+import collections.abc
 import importlib
 import json
 import json.decoder
