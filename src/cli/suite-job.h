@@ -23,7 +23,7 @@ struct suite_setup {
     const char *state;  /* --state; NULL = the default */
     const char *engine; /* --engine; NULL = auto */
     bool emulated;
-    bool cold; /* --cold-interpreter for every case */
+    bool cold;     /* --cold-interpreter for every case */
     char dir[256]; /* an empty directory for the jobs' directories */
     int dirfd;
     unsigned int numbers; /* names given to jobs' directories so far */
