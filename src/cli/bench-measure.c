@@ -239,6 +239,7 @@ int bench_from_empty(struct bench *b, enum spec_language language, struct err *e
     auto_buf struct buf why = BUF_INIT(BENCH_WHY_MAX);
     struct bench_sample first = {0};
     struct bench_sample again = {0};
+    struct err ignored = ERR_INIT;
     char own[320];
     uint64_t start = 0;
     int r = 0;
@@ -265,8 +266,9 @@ int bench_from_empty(struct bench *b, enum spec_language language, struct err *e
                        why.data != NULL ? (const char *)why.data : "");
     }
     b->setup.state = state;
-    if (fd_remove_tree(b->setup.dirfd, "state", r < 0 ? &(struct err)ERR_INIT : err) < 0) {
-        return r < 0 ? r : -err->errnum;
+    if (r < 0) {
+        (void)!fd_remove_tree(b->setup.dirfd, "state", &ignored);
+        return r;
     }
-    return r < 0 ? r : 0;
+    return fd_remove_tree(b->setup.dirfd, "state", err);
 }

@@ -177,7 +177,7 @@ static int find_engine(struct bench *b, const struct bench_options *o, struct er
     if (r == 0) {
         r = engine_select(&wish, &engine, err);
     }
-    if (r < 0) {
+    if (r < 0 || engine == NULL) {
         return r;
     }
     b->facts.engine = engine->name;

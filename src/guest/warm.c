@@ -158,7 +158,9 @@ static int ended_early(const struct streams *io, const struct child *child, stru
     }
     n = read(io->err.fd, said, sizeof(said) - 1);
     for (ssize_t i = 0; i < n; i++) {
-        said[i] = said[i] >= ' ' && said[i] <= '~' ? said[i] : ' ';
+        if (said[i] < ' ' || said[i] > '~') {
+            said[i] = ' ';
+        }
     }
     return err_sys_num(err, ECHILD, "the interpreter ended before it waited: %s", said);
 }

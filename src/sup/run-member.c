@@ -121,6 +121,7 @@ static void rehearse(struct run *run)
     run->heard_seq = run->session.dec.next_seq;
     session_fini(&run->session);
     run->session_made = false;
+    run->session = (struct session){.state = SESSION_BOOT}; /* as if there had been none */
     run->spec_copy = model;
     run->phase_of_deadline = SESSION_BOOT;
     buf_fini(&stage.program_data);
@@ -180,7 +181,7 @@ static void take_job(struct run *run)
     run->result.pooled = true;
     run->result.template_built = false; /* if it was, then not for this job */
     run->result.phases = (struct result_phases){0};
-    run->events.n = 0;
+    run->events = (struct events){.n = 0};
     run_set_spec(run, &h->spec);
     run_engine_defaults(run);
     run->client->queue.max = client_queue_max(&run->spec->limits);

@@ -199,7 +199,7 @@ static int give_fd(int listener, uint64_t id, int fd, struct err *err)
 /* 1 if the text at that address of the process is path, 0 if not. */
 static int is_path(pid_t pid, uint64_t address, const char *path, struct err *err)
 {
-    char text[64];
+    char text[64] = "";
     size_t len = strlen(path) + 1;
 
     union {

@@ -147,7 +147,7 @@ found["cwd"] = os.getcwd()
 found["argv"] = sys.argv[:1]
 found["encoding"] = [sys.getfilesystemencoding(), sys.stdout.encoding]
 found["time"] = time.time()
-found["random"] = [os.urandom(8).hex(), hash("x"), open("/proc/sys/kernel/random/boot_id",
+found["random"] = [os.urandom(8).hex(), open("/proc/sys/kernel/random/boot_id",
                                                           encoding="ascii").read().strip()]
 found["machine_id"] = open("/etc/machine-id", encoding="ascii").read().strip() \
     if os.path.exists("/etc/machine-id") else ""
