@@ -165,7 +165,7 @@ def interrupted_early(t):
     state = t.private_state()
     before = settled(state)
     for delay in (0.02, 0.3, 1.0):
-        child = t.start(t.command(program="print(1)\n", state=state, as_json=False))
+        child = t.start(t.command(program=WAITING, state=state, as_json=False))
         time.sleep(delay)
         child.send_signal(signal.SIGINT)
         t.true(child.wait(20) in (9, -signal.SIGINT), f"exit code {child.returncode} after {delay} s")

@@ -80,7 +80,9 @@ function wrapContexts() {
 }
 
 function setTimeOrigin() {
-  const origin = Date.now() - performance.now();
+  let origin = 0;
+  for (let i = 0; i < 3; i++)  // the first time takes its time between the two
+    origin = Date.now() - performance.now();
   let holder = performance;
   while (!Object.hasOwn(holder, 'timeOrigin'))
     holder = Object.getPrototypeOf(holder);
