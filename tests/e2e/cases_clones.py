@@ -14,7 +14,7 @@ from harness import STATE, case
 CLONES_PYTHON = 50
 CLONES_NODE = 10
 CLOCK_SLACK_S = 0.1
-FIRST_RANDOM_S = 0.5
+FIRST_RANDOM_S = {False: 0.5, True: 5.0}  # in Node.js the load of its crypto is in it; what blocks never ends
 
 PYTHON = """
 import os, time
@@ -147,7 +147,7 @@ def check_clock(t, seen):
     t.true(abs(seen.get("boottime", 0)) < 1, "CLOCK_BOOTTIME is not CLOCK_MONOTONIC")
     t.true(abs(seen.get("file", least) - seen["now"]) < 60, "a file of the job is dated by another clock")
     t.true(abs(seen.get("origin", 0)) < CLOCK_SLACK_S, f"performance.timeOrigin is {seen.get('origin')} s off")
-    t.true(seen["took"] < FIRST_RANDOM_S, f"the first random number took {seen['took']} s")
+    t.true(seen["took"] < FIRST_RANDOM_S["origin" in seen], f"the first random number took {seen['took']} s")
 
 
 @case("fifty Python programs from one saved state share no random number, name or id")
