@@ -414,7 +414,7 @@ int cmd_bench(int argc, char **argv)
                                     .n_pool = POOL_DEFAULT,
                                     .n_density = DENSITY_DEFAULT,
                                     .n_seconds = SECONDS_DEFAULT};
-    auto_free struct bench_density *density = calloc(1, sizeof(*density));
+    static struct bench_density density; /* large, and once in a process */
     auto_bench struct bench b = BENCH_INIT;
     struct opt_rest rest = {0};
     struct err err = ERR_INIT;
@@ -426,12 +426,8 @@ int cmd_bench(int argc, char **argv)
     if (rest.n > 0) {
         return opt_mistake(&bench_cmd, "unexpected argument '%.64s'", rest.operands[0]);
     }
-    if (density == NULL) {
-        say("out of memory");
-        return AIRLOCK_SANDBOX_FAILURE;
-    }
-    b.facts.density = density;
-    b.density = density;
+    b.facts.density = &density;
+    b.density = &density;
     if (parse_numbers(&options, &err) < 0) {
         return exit_code_of(-EINVAL, &err);
     }
