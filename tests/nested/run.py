@@ -19,10 +19,7 @@ STATE = os.environ["AIRLOCK_TEST_STATE"]
 UNIT = ["sys/test-cgroup", "sup/test-hold"]
 
 E2E = [
-    "verdicts: an exception comes with its traceback",
     "outputs: files arrive byte for byte, with size and digest in the result",
-    "template: two machines from one template share no random number, id or address",
-    "template: the clock of a machine from saved state is the host's",
     "limits: a sleeping program ends at the wall limit and keeps what it wrote",
     "limits: CPU time counts every process, and its limit is told apart from the wall's",
     "limits: a program that grows beyond --memory is oom",
@@ -32,9 +29,8 @@ E2E = [
     "host: after a job no process, mount or file is left",
     "host: the jail around a running machine has the expected posture, every thread",
     "host: a monitor that is stopped (SIGSTOP) ends at the wall limit",
-    "host: what was left by killed supervisor and reaper is removed by the next start",
 ]
-SUITE = r"^(basic/hello|escape/read-host-files|network/interface-list)\.py$"
+SUITE = r"^(basic/hello|network/interface-list)\.py$"
 
 
 class Tap:
