@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 
+#include "cli/batch.h"
 #include "job/result.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -95,26 +96,8 @@ uint64_t bench_children_cpu_ns(void)
 
 int bench_setup_init(struct bench_setup *setup, struct err *err)
 {
-    const char *wish = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe): one thread */
-    const char *base = wish != NULL && wish[0] == '/' ? wish : "/tmp";
-    auto_free char *real = realpath(base, NULL); /* inputs are opened without following links */
-    int n = 0;
-    int r = 0;
+    int r = batch_directory("bench", 64, setup->dir, sizeof(setup->dir), &setup->dirfd, err);
 
-    if (real == NULL) {
-        return err_sys(err, "directory '%s' for temporary files", base);
-    }
-    n = snprintf(setup->dir, sizeof(setup->dir), "%s/airlock-bench-XXXXXX", real);
-    if (n < 0 || (size_t)n >= sizeof(setup->dir) - 64) {
-        setup->dir[0] = '\0';
-        return err_usage(err, "TMPDIR is too long");
-    }
-    if (mkdtemp(setup->dir) == NULL) {
-        r = err_sys(err, "make a directory '%s'", setup->dir);
-        setup->dir[0] = '\0';
-        return r;
-    }
-    r = fd_open(AT_FDCWD, setup->dir, O_RDONLY | O_DIRECTORY, 0, &setup->dirfd, err);
     if (r == 0) {
         r = bench_write_all(setup->dirfd, err);
     }

@@ -2,23 +2,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/num.h"
-#include "base/str.h"
 
-#include "airlock/verdict.h"
+#include "cli/batch.h"
 #include "cli/bench-measure.h"
 #include "cli/bench-pool.h"
 #include "cli/opt.h"
 #include "cli/report.h"
-#include "image/build.h"
 #include "image/store.h"
 #include "sup/engine.h"
 #include "sup/pool.h"
@@ -120,13 +115,11 @@ static const struct opt_cmd bench_cmd = {
     .n_opts = ARRAY_LEN(options_table),
 };
 
+#define COMMAND "bench"
+
 static void say(const char *text)
 {
-    auto_buf struct buf line = BUF_INIT(16 * KIB);
-
-    if (str_escape(&line, text, strlen(text), false) == 0 && line.len > 0) {
-        (void)fprintf(stderr, "airlock bench: %s\n", (const char *)line.data);
-    }
+    batch_say(COMMAND, text);
 }
 
 static int parse_number(const char *name, const char *text, uint64_t min, uint64_t max,
@@ -162,22 +155,12 @@ static int write_programs(const char *dir, struct err *err)
     return r < 0 ? r : bench_write_all(fd, err);
 }
 
-/* The jobs choose by the same rule. */
 static int find_engine(struct bench *b, const struct bench_options *o, struct err *err)
 {
     const struct engine *engine = NULL;
-    auto_store struct store store = STORE_INIT;
-    struct engine_wish wish = {
-        .store = &store, .wanted = SPEC_ENGINE_AUTO, .weakest = SPEC_ISOLATION_EMULATED};
-    int r = store_open(o->state, &store, err);
+    int r = batch_engine(o->state, o->engine, &engine, err);
 
-    if (o->engine != NULL && strcmp(o->engine, "auto") != 0) {
-        wish.wanted = strcmp(o->engine, "kvm") == 0 ? SPEC_ENGINE_KVM : SPEC_ENGINE_TCG;
-    }
-    if (r == 0) {
-        r = engine_select(&wish, &engine, err);
-    }
-    if (r < 0 || engine == NULL) {
+    if (r < 0) {
         return r;
     }
     b->facts.engine = engine->name;
@@ -216,42 +199,15 @@ static int choose_rows(struct bench *b, const struct bench_options *o, struct er
     return r;
 }
 
-static void on_step(void *ctx, const char *text)
-{
-    (void)ctx;
-    say(text);
-}
-
 /* Built now, if they are missing, so that no run waits for it. */
 static int ensure_images(const struct bench *b, struct err *err)
 {
-    auto_store struct store store = STORE_INIT;
-    struct build_progress progress = {.step = on_step};
     bool wanted[2] = {false, false};
-    int r = store_open(b->setup.state, &store, err);
 
     for (size_t i = 0; i < b->facts.n_rows; i++) {
         wanted[b->facts.rows[i].kind.language == SPEC_JAVASCRIPT] = true;
     }
-    for (size_t i = 0; i < ARRAY_LEN(wanted) && r == 0; i++) {
-        r = wanted[i] ? build_ensure(&store, i == 0 ? "python" : "javascript", &progress, err) : 0;
-    }
-    return r;
-}
-
-static int hear_signals(struct bench *b, struct err *err)
-{
-    sigset_t set;
-
-    if (sigemptyset(&set) < 0 || sigaddset(&set, SIGINT) < 0 || sigaddset(&set, SIGTERM) < 0 ||
-        sigaddset(&set, SIGHUP) < 0) {
-        return err_sys(err, "choose signals");
-    }
-    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0) { /* NOLINT(concurrency-mt-unsafe): one thread */
-        return err_sys(err, "block signals");
-    }
-    b->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return b->signals < 0 ? err_sys(err, "signalfd") : 0;
+    return batch_images(COMMAND, b->setup.state, wanted[0], wanted[1], err);
 }
 
 static double load_now(void)
@@ -259,14 +215,6 @@ static double load_now(void)
     double load = 0;
 
     return getloadavg(&load, 1) == 1 ? load : 0;
-}
-
-static unsigned int processors(void)
-{
-    cpu_set_t cpus;
-    int n = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
-
-    return n > (int)BENCH_AT_ONCE_MAX ? BENCH_AT_ONCE_MAX : (unsigned int)n;
 }
 
 static int rounds(struct bench *b, const struct bench_options *o, struct err *err)
@@ -290,6 +238,7 @@ static int rounds(struct bench *b, const struct bench_options *o, struct err *er
 
 static int rates(struct bench *b, const struct bench_options *o, struct err *err)
 {
+    unsigned int processors = batch_processors(BENCH_AT_ONCE_MAX);
     uint64_t ns = o->n_seconds * NS_PER_S;
     int r = 0;
 
@@ -297,9 +246,9 @@ static int rates(struct bench *b, const struct bench_options *o, struct err *err
         return 0;
     }
     say("throughput");
-    r = bench_clone_rate(b, processors(), ns, err);
+    r = bench_clone_rate(b, processors, ns, err);
     if (r == 0 && o->n_pool > 0) {
-        r = bench_pool_rate(b, processors(), (unsigned int)o->n_pool, ns, err);
+        r = bench_pool_rate(b, processors, (unsigned int)o->n_pool, ns, err);
     }
     return r;
 }
@@ -325,7 +274,7 @@ static int from_empty(struct bench *b, const struct bench_options *o, struct err
 static int measure(struct bench *b, const struct bench_options *o, struct err *err)
 {
     uint64_t start = clock_mono_ns();
-    int r = hear_signals(b, err);
+    int r = batch_signals(NULL, &b->signals, err);
 
     b->facts.started = time(NULL);
     b->facts.load_before = load_now();
@@ -343,16 +292,6 @@ static int measure(struct bench *b, const struct bench_options *o, struct err *e
     return r;
 }
 
-static int write_page(const char *path, const json_t *report, struct err *err)
-{
-    auto_buf struct buf page = BUF_INIT(REPORT_MAX);
-
-    if (bench_html(report, &page) < 0) {
-        return err_set(err, ERR_HOST, ENOMEM, "out of memory for the page");
-    }
-    return report_write(path, &page, err) < 0 ? err_wrap(err, "--html") : 0;
-}
-
 static int tell(const struct bench *b, const struct bench_options *o, bool *ret_holds,
                 struct err *err)
 {
@@ -368,22 +307,13 @@ static int tell(const struct bench *b, const struct bench_options *o, bool *ret_
         r = fd_write_full(o->json ? STDERR_FILENO : STDOUT_FILENO, table.data, table.len, err);
     }
     if (r == 0 && o->html != NULL) {
-        r = write_page(o->html, report, err);
+        r = report_page(o->html, bench_html, report, err);
     }
     if (r == 0 && o->json) {
         r = fd_write_full(STDOUT_FILENO, text.data, text.len, err);
     }
     json_decref(report);
     return r;
-}
-
-static int exit_code_of(int r, const struct err *err)
-{
-    say(err->msg);
-    if (r == -EINTR) {
-        return AIRLOCK_CANCELED;
-    }
-    return err->class == ERR_USAGE ? OPT_EXIT_USAGE : AIRLOCK_SANDBOX_FAILURE;
 }
 
 static int run(struct bench *b, const struct bench_options *o)
@@ -396,14 +326,14 @@ static int run(struct bench *b, const struct bench_options *o)
     r = r < 0 ? r : choose_rows(b, o, &err);
     r = r < 0 ? r : ensure_images(b, &err);
     if (r < 0) {
-        return exit_code_of(r, &err);
+        return batch_exit_code(COMMAND, r, &err);
     }
     r = measure(b, o, &err);
     if (tell(b, o, &holds, &late) < 0) {
-        return exit_code_of(-late.errnum, &late);
+        return batch_exit_code(COMMAND, -late.errnum, &late);
     }
     if (r < 0) {
-        return exit_code_of(r, &err);
+        return batch_exit_code(COMMAND, r, &err);
     }
     return holds ? EXIT_SUCCESS : EXIT_FAILURE;
 }
@@ -429,11 +359,12 @@ int cmd_bench(int argc, char **argv)
     b.facts.density = &density;
     b.density = &density;
     if (parse_numbers(&options, &err) < 0) {
-        return exit_code_of(-EINVAL, &err);
+        return batch_exit_code(COMMAND, -EINVAL, &err);
     }
     if (options.programs != NULL) {
-        return write_programs(options.programs, &err) < 0 ? exit_code_of(-err.errnum, &err)
-                                                          : EXIT_SUCCESS;
+        return write_programs(options.programs, &err) < 0
+                   ? batch_exit_code(COMMAND, -err.errnum, &err)
+                   : EXIT_SUCCESS;
     }
     return run(&b, &options);
 }

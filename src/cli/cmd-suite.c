@@ -1,7 +1,6 @@
 #include "cli/cmd-suite.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -10,13 +9,12 @@
 #include "base/num.h"
 #include "base/str.h"
 
-#include "airlock/verdict.h"
+#include "cli/batch.h"
 #include "cli/opt.h"
 #include "cli/report.h"
 #include "cli/suite-limits.h"
 #include "cli/suite-report.h"
 #include "cli/suite-run.h"
-#include "image/build.h"
 #include "image/store.h"
 #include "sup/engine.h"
 #include "sys/clock.h"
@@ -126,19 +124,12 @@ static void suite_fini(struct suite *s)
     suite_setup_fini(&s->setup);
 }
 
-static void say(const char *text)
-{
-    auto_buf struct buf line = BUF_INIT(16 * KIB);
-
-    if (str_escape(&line, text, strlen(text), false) == 0 && line.len > 0) {
-        (void)fprintf(stderr, "airlock suite: %s\n", (const char *)line.data);
-    }
-}
+#define COMMAND "suite"
 
 static void on_bad(void *ctx, const struct err *err)
 {
     (void)ctx;
-    say(err->msg);
+    batch_say(COMMAND, err->msg);
 }
 
 static void on_end(void *ctx, const struct suite_case *c)
@@ -156,12 +147,9 @@ static void on_end(void *ctx, const struct suite_case *c)
 static int parse_jobs(const struct suite_options *o, unsigned int *ret, struct err *err)
 {
     uint64_t v = 0;
-    cpu_set_t cpus;
 
     if (o->jobs == NULL) {
-        int n = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
-
-        *ret = n > (int)SUITE_JOBS_MAX ? SUITE_JOBS_MAX : (unsigned int)n;
+        *ret = batch_processors(SUITE_JOBS_MAX);
         return 0;
     }
     if (num_parse_u64(o->jobs, &v) < 0 || v == 0 || v > SUITE_JOBS_MAX) {
@@ -175,20 +163,9 @@ static int parse_jobs(const struct suite_options *o, unsigned int *ret, struct e
 /* What the limits are scaled for. The jobs choose by the same rule. */
 static int find_engine(struct suite *s, struct err *err)
 {
-    const char *wanted = s->options->engine;
     const struct engine *engine = NULL;
-    auto_store struct store store = STORE_INIT;
-    struct engine_wish wish = {
-        .store = &store, .wanted = SPEC_ENGINE_AUTO, .weakest = SPEC_ISOLATION_EMULATED};
-    int r = store_open(s->options->state, &store, err);
+    int r = batch_engine(s->options->state, s->options->engine, &engine, err);
 
-    if (wanted != NULL && strcmp(wanted, "auto") != 0) {
-        wish.wanted = strcmp(wanted, "kvm") == 0 ? SPEC_ENGINE_KVM : SPEC_ENGINE_TCG;
-    }
-    if (r < 0) {
-        return r;
-    }
-    r = engine_select(&wish, &engine, err);
     if (r < 0) {
         return r;
     }
@@ -268,29 +245,17 @@ static int fail_unpaired(struct suite *s, struct err *err)
     return 0;
 }
 
-static void on_step(void *ctx, const char *text)
-{
-    (void)ctx;
-    say(text);
-}
-
 /* Built now, if they are missing, so that no case waits for it. */
 static int ensure_images(const struct suite *s, struct err *err)
 {
-    auto_store struct store store = STORE_INIT;
-    struct build_progress progress = {.step = on_step};
     bool wanted[2] = {false, false};
-    int r = store_open(s->options->state, &store, err);
 
     for (size_t i = 0; i < s->cases.n; i++) {
         const struct suite_case *c = &s->cases.list[i];
 
         wanted[c->language == SPEC_JAVASCRIPT] |= c->selected;
     }
-    for (size_t i = 0; i < ARRAY_LEN(wanted) && r == 0; i++) {
-        r = wanted[i] ? build_ensure(&store, i == 0 ? "python" : "javascript", &progress, err) : 0;
-    }
-    return r;
+    return batch_images(COMMAND, s->options->state, wanted[0], wanted[1], err);
 }
 
 static int parse_pool(const struct suite_options *o, unsigned int *ret, struct err *err)
@@ -373,16 +338,6 @@ static int run(struct suite *s, struct err *err)
     return r;
 }
 
-static int write_page(const char *path, const json_t *report, struct err *err)
-{
-    auto_buf struct buf page = BUF_INIT(REPORT_MAX);
-
-    if (suite_html(report, &page) < 0) {
-        return err_set(err, ERR_HOST, ENOMEM, "out of memory for the page");
-    }
-    return report_write(path, &page, err) < 0 ? err_wrap(err, "--html") : 0;
-}
-
 static int tell(struct suite *s, struct err *err)
 {
     auto_buf struct buf summary = BUF_INIT(MIB);
@@ -397,7 +352,7 @@ static int tell(struct suite *s, struct err *err)
         (void)fflush(s->table);
     }
     if (r == 0 && s->options->html != NULL) {
-        r = write_page(s->options->html, report, err);
+        r = report_page(s->options->html, suite_html, report, err);
     }
     if (r == 0 && s->options->json) {
         r = report_dump(report, &text) < 0
@@ -409,15 +364,6 @@ static int tell(struct suite *s, struct err *err)
     }
     json_decref(report);
     return r;
-}
-
-static int exit_code_of(int r, const struct err *err)
-{
-    say(err->msg);
-    if (r == -EINTR) {
-        return AIRLOCK_CANCELED;
-    }
-    return err->class == ERR_USAGE ? OPT_EXIT_USAGE : AIRLOCK_SANDBOX_FAILURE;
 }
 
 /* "-j N" and "-jN", as make has it: the table of options knows only long names. */
@@ -477,14 +423,14 @@ int cmd_suite(int argc, char **argv)
         r = find_engine(&s, &err); /* a probe boots the kernel that came with the images */
     }
     if (r < 0) {
-        return exit_code_of(r, &err);
+        return batch_exit_code(COMMAND, r, &err);
     }
     r = run(&s, &err);
     if (tell(&s, &late) < 0) {
-        return exit_code_of(-late.errnum, &late);
+        return batch_exit_code(COMMAND, -late.errnum, &late);
     }
     if (r < 0) {
-        return exit_code_of(r, &err);
+        return batch_exit_code(COMMAND, r, &err);
     }
     n = suite_count(&s.cases);
     return n.failed == 0 && n.waiting == 0 && n.passed > 0 ? EXIT_SUCCESS : EXIT_FAILURE;

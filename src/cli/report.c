@@ -72,10 +72,21 @@ int report_dump(const json_t *report, struct buf *out)
     return json_dump_callback(report, to_buf, out, JSON_INDENT(1)) < 0 ? -1 : buf_put(out, "\n", 1);
 }
 
-int report_write(const char *path, const struct buf *page, struct err *err)
+static int write_file(const char *path, const struct buf *page, struct err *err)
 {
     auto_fd int fd = -1;
     int r = fd_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0644, &fd, err);
 
     return r < 0 ? r : fd_write_full(fd, page->data, page->len, err);
+}
+
+int report_page(const char *path, int (*make)(const json_t *report, struct buf *page),
+                const json_t *report, struct err *err)
+{
+    auto_buf struct buf page = BUF_INIT(REPORT_MAX);
+
+    if (make(report, &page) < 0) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory for the page");
+    }
+    return write_file(path, &page, err) < 0 ? err_wrap(err, "--html") : 0;
 }

@@ -18,5 +18,6 @@ json_t *report_text(const char *text);
 json_t *report_host(void);
 /* Indented, with a newline at the end. 0 or -1. */
 must_use int report_dump(const json_t *report, struct buf *out) nonnull_all;
-/* The file is made or written anew. */
-must_use int report_write(const char *path, const struct buf *page, struct err *err) nonnull_all;
+/* Has the page of a report made, and writes it: the file is made or written anew. */
+must_use int report_page(const char *path, int (*make)(const json_t *report, struct buf *page),
+                         const json_t *report, struct err *err) nonnull_all;

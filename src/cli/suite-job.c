@@ -12,6 +12,7 @@
 #include "base/str.h"
 
 #include "airlock/verdict.h"
+#include "cli/batch.h"
 #include "cli/run-options.h"
 #include "cli/suite-judge.h"
 #include "cli/suite-limits.h"
@@ -25,26 +26,7 @@
 
 int suite_setup_init(struct suite_setup *setup, struct err *err)
 {
-    const char *wish = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe): one thread */
-    const char *base = wish != NULL && wish[0] == '/' ? wish : "/tmp";
-    auto_free char *real = realpath(base, NULL); /* inputs are opened without following links */
-    int n = 0;
-
-    if (real == NULL) {
-        return err_sys(err, "directory '%s' for temporary files", base);
-    }
-    n = snprintf(setup->dir, sizeof(setup->dir), "%s/airlock-suite-XXXXXX", real);
-    if (n < 0 || (size_t)n >= sizeof(setup->dir) - 32) {
-        setup->dir[0] = '\0';
-        return err_usage(err, "TMPDIR is too long");
-    }
-    if (mkdtemp(setup->dir) == NULL) {
-        int r = err_sys(err, "make a directory '%s'", setup->dir);
-
-        setup->dir[0] = '\0';
-        return r;
-    }
-    return fd_open(AT_FDCWD, setup->dir, O_RDONLY | O_DIRECTORY, 0, &setup->dirfd, err);
+    return batch_directory("suite", 32, setup->dir, sizeof(setup->dir), &setup->dirfd, err);
 }
 
 void suite_setup_fini(struct suite_setup *setup)

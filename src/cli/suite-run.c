@@ -5,11 +5,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/str.h"
 
+#include "cli/batch.h"
 #include "cli/suite-pool.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -190,27 +190,12 @@ static int wait_some(struct state *s, int signals, bool more, struct err *err)
     return 0;
 }
 
-static int open_signals(sigset_t *old, int *ret, struct err *err)
-{
-    sigset_t set;
-
-    if (sigemptyset(&set) < 0 || sigaddset(&set, SIGINT) < 0 || sigaddset(&set, SIGTERM) < 0 ||
-        sigaddset(&set, SIGHUP) < 0) {
-        return err_sys(err, "choose signals");
-    }
-    if (sigprocmask(SIG_BLOCK, &set, old) < 0) { /* NOLINT(concurrency-mt-unsafe): one thread */
-        return err_sys(err, "block signals");
-    }
-    *ret = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return *ret < 0 ? err_sys(err, "signalfd") : 0;
-}
-
 int suite_run(const struct suite_run *run, struct err *err)
 {
     __attribute__((cleanup(state_fini))) struct state s = {.run = run, .last = SIZE_MAX};
     auto_fd int signals = -1;
     sigset_t old;
-    int r = open_signals(&old, &signals, err);
+    int r = batch_signals(&old, &signals, err);
 
     for (size_t i = 0; i < SUITE_JOBS_MAX; i++) {
         s.jobs[i] = (struct suite_job)SUITE_JOB_INIT;
