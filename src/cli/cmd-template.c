@@ -296,10 +296,11 @@ static json_t *item_json(const struct template_item *t)
         (void)json_object_set_new(o, "why", json_string(t->why));
     }
     if (o != NULL && t->state != TEMPLATE_DAMAGED) {
-        json_t *more = json_pack("{s:b, s:s, s:s, s:s, s:I, s:I, s:I}", "warm", (int)f->warm,
-                                 "image", f->image, "image_sha256", f->root.hex, "engine",
-                                 f->engine, "memory_bytes", (json_int_t)f->memory_bytes, "vcpus",
-                                 (json_int_t)f->vcpus, "built", (json_int_t)f->built);
+        json_t *more =
+            json_pack("{s:b, s:s, s:s, s:s, s:I, s:I, s:I}", "warm", (int)f->interpreter.waits,
+                      "image", f->image, "image_sha256", f->root.hex, "engine", f->engine,
+                      "memory_bytes", (json_int_t)f->memory_bytes, "vcpus", (json_int_t)f->vcpus,
+                      "built", (json_int_t)f->built);
 
         (void)json_object_update(o, more);
         json_decref(more);
@@ -324,7 +325,7 @@ static void print_row(const struct template_item *t)
         (void)printf("%-12s %.12s  %5" PRIu64 " MiB  %" PRIu64 " vCPU  %-4s %s  %4" PRIu64
                      " MB on disk  made %s ago, used %s ago  %s\n",
                      f->image, f->root.hex, (uint64_t)(f->memory_bytes / MIB), f->vcpus, f->engine,
-                     f->warm ? "warm" : "cold", (t->disk_bytes + 500000) / 1000000,
+                     f->interpreter.waits ? "warm" : "cold", (t->disk_bytes + 500000) / 1000000,
                      age(f->built, old), used, states[t->state]);
     } else {
         (void)printf("%4" PRIu64 " MB on disk  used %s ago  %s: %s\n",

@@ -43,20 +43,22 @@ static void wait_for_host(int port)
     }
 }
 
-static int send_ready(struct agent *a, const char *cold_why, struct err *err)
+static int send_ready(struct agent *a, const char *why_not, struct err *err)
 {
     struct sysinfo info = {0};
     struct buf buf = BUF_INIT(512);
     int r = 0;
-    struct msg_ready m = {
-        .version = PROTO_VERSION, .boot_ns = clock_ns(CLOCK_BOOTTIME), .warm = a->warm.go_fd >= 0};
+    struct msg_ready m = {.version = PROTO_VERSION,
+                          .boot_ns = clock_ns(CLOCK_BOOTTIME),
+                          .interpreter = {.waits = a->warm.go_fd >= 0}};
+    struct msg_interpreter *i = &m.interpreter;
 
     if (sysinfo(&info) < 0) {
         return err_sys(err, "sysinfo");
     }
     m.memory_total_bytes = (uint64_t)info.totalram * info.mem_unit;
-    (void)snprintf(m.cold_why, sizeof(m.cold_why), "%.*s", (int)sizeof(m.cold_why) - 1, cold_why);
-    r = m.warm ? cgroup_unevictable(&m.warm_bytes, err) : 0;
+    (void)snprintf(i->why_not, sizeof(i->why_not), "%.*s", (int)sizeof(i->why_not) - 1, why_not);
+    r = i->waits ? cgroup_unevictable(&i->bytes, err) : 0;
     if (r < 0) {
         return r;
     }

@@ -125,9 +125,9 @@ int msg_ready_encode(const struct msg_ready *m, struct buf *out)
     put_u32(&w, m->version);
     put_u64(&w, m->memory_total_bytes);
     put_u64(&w, m->boot_ns);
-    put_u8(&w, m->warm);
-    put_u64(&w, m->warm_bytes);
-    put_string(&w, m->cold_why, sizeof(m->cold_why) - 1);
+    put_u8(&w, m->interpreter.waits);
+    put_u64(&w, m->interpreter.bytes);
+    put_string(&w, m->interpreter.why_not, sizeof(m->interpreter.why_not) - 1);
     return writer_end(&w);
 }
 
@@ -429,9 +429,9 @@ int msg_ready_decode(const uint8_t *data, size_t len, struct msg_ready *ret, str
     }
     m.memory_total_bytes = get_u64(&rd);
     m.boot_ns = get_u64(&rd);
-    m.warm = get_bool(&rd);
-    m.warm_bytes = get_u64(&rd);
-    get_string(&rd, m.cold_why, sizeof(m.cold_why));
+    m.interpreter.waits = get_bool(&rd);
+    m.interpreter.bytes = get_u64(&rd);
+    get_string(&rd, m.interpreter.why_not, sizeof(m.interpreter.why_not));
     r = reader_end(&rd, "ready", err);
     if (r < 0) {
         return r;

@@ -46,13 +46,18 @@ struct msg_job {
     char **envp; /* NULL-terminated, the whole environment */
 };
 
+/* The interpreter that a saved machine has, or has not. */
+struct msg_interpreter {
+    bool waits;
+    uint64_t bytes;    /* memory of it that cannot be reclaimed */
+    char why_not[256]; /* one was asked for and none could be started: why; else "" */
+};
+
 struct msg_ready {
     uint32_t version;
     uint64_t memory_total_bytes; /* MemTotal */
     uint64_t boot_ns;            /* CLOCK_BOOTTIME at READY */
-    bool warm;                   /* an interpreter waits */
-    uint64_t warm_bytes;         /* memory of it that cannot be reclaimed */
-    char cold_why[256];          /* one was asked for and there is none: why; else "" */
+    struct msg_interpreter interpreter;
 };
 
 /* How the program's main process ended, and what the guest counted. Evidence, never a verdict. */

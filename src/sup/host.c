@@ -44,8 +44,11 @@ static bool recall_first(int memo_dirfd, const struct memo *memo, struct host_ts
 {
     auto_buf struct buf text = BUF_INIT(64);
 
-    return memo_get(memo_dirfd, TSC_MEMO, memo, &text) && text.len == sizeof(*ret) &&
-           memcpy(ret, text.data, sizeof(*ret)) != NULL;
+    if (!memo_get(memo_dirfd, TSC_MEMO, memo, &text) || text.len != sizeof(*ret)) {
+        return false;
+    }
+    memcpy(ret, text.data, sizeof(*ret));
+    return true;
 }
 
 uint64_t host_tsc_khz(int memo_dirfd, struct host_tsc since)

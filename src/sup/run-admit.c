@@ -265,11 +265,6 @@ static enum event_kind boot_event(const struct err *err)
                                     : EVENT_HOST_FAULT;
 }
 
-bool run_warm_fits(const struct run *run, const struct spec *spec)
-{
-    return template_fits(&run->template, spec);
-}
-
 /* Which interpreter the job gets of the machine that it has, and if not the waiting one why. */
 static void note_interpreter(struct run *run)
 {
@@ -279,13 +274,13 @@ static void note_interpreter(struct run *run)
     if (run->spec->language == SPEC_COMMAND) {
         return;
     }
-    res->interpreter = run->template.warm ? "warm" : "fresh";
-    if (run->template.warm || !may_wait) {
+    res->interpreter = run->template.interpreter.waits ? "warm" : "fresh";
+    if (run->template.interpreter.waits || !may_wait) {
         return;
     }
     (void)snprintf(run->cold_why, sizeof(run->cold_why), "none could be started: %.200s",
-                   run->template.cold_why);
-    res->interpreter_why = run->template.cold_why[0] != '\0'
+                   run->template.interpreter.why_not);
+    res->interpreter_why = run->template.interpreter.why_not[0] != '\0'
                                ? run->cold_why
                                : "the memory limit leaves no room beside the one that waits";
 }
@@ -464,7 +459,7 @@ void run_bind_job(struct run *run)
     run->session.next_seq = run->said_seq;
     run->session.heard_seq = run->heard_seq;
     run->session.stage = &run->stage;
-    run->session.warm = run->template.warm;
+    run->session.warm = run->template.interpreter.waits;
     note_interpreter(run);
     run->session.stdin_fd = run->input.fd;
     run->session.stdin_size = run->input.bytes;

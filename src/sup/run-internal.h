@@ -127,8 +127,6 @@ void run_spool(struct run *run) nonnull_all;      /* stdin */
 void run_open_disks(struct run *run) nonnull_all; /* empty */
 void run_stage(struct run *run) nonnull_all;      /* fills them */
 void run_start_machine(struct run *run, struct host_tsc tsc) nonnull_all;
-/* True unless an interpreter waits in the machine that leaves a job of these limits no room. */
-must_use bool run_warm_fits(const struct run *run, const struct spec *spec) nonnull_all;
 /* Binds the job to the machine: its session and what the monitor may write. */
 void run_bind_job(struct run *run) nonnull_all;
 /* Bytes of disk that the job may need below the state directory. */

@@ -91,7 +91,7 @@ static void rehearse(struct run *run)
     auto_fd int sink = -1;
     struct err err = ERR_INIT;
 
-    if (!run->template.warm || model.language != SPEC_PYTHON ||
+    if (!run->template.interpreter.waits || model.language != SPEC_PYTHON ||
         strcmp(run->engine->isolation, "emulated") != 0) {
         return;
     }
@@ -145,7 +145,7 @@ static void wait_for_job(struct run *run)
     if (handover_receive(run->client->fd, &run->handover, &err) < 0) {
         run_decide(run, err.errnum == EPIPE ? EVENT_CANCELED : EVENT_HOST_FAULT, "pool", err.msg);
     } else if (!class_fits(run->store, run->spec, &run->handover.spec) ||
-               !run_warm_fits(run, &run->handover.spec)) {
+               !template_fits(&run->template, &run->handover.spec)) {
         run_decide(run, EVENT_HOST_FAULT, "pool", "the job asks for another machine");
     } else if (fchdir(run->handover.dir_fd) < 0) {
         (void)err_sys(&err, "go to the caller's working directory");

@@ -242,9 +242,7 @@ int template_boot_and_save(const struct template_request *q, int file, struct te
     if (r < 0) {
         hear_last_words(b);
     } else {
-        ret->warm = b->ready.warm;
-        ret->warm_bytes = b->ready.warm_bytes;
-        memcpy(ret->cold_why, b->ready.cold_why, sizeof(ret->cold_why));
+        ret->interpreter = b->ready.interpreter;
     }
     machine_fini(&b->machine);
     frame_decoder_fini(&b->dec);

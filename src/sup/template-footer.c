@@ -18,9 +18,9 @@ int template_footer_encode(const struct template_footer *f, char ret[TEMPLATE_FO
         "state_bytes", (json_int_t)f->state_bytes, "state_sha256", f->state.hex, "memory_sha256",
         f->memory.hex, "built", (json_int_t)f->built, "vcpus", (json_int_t)f->vcpus, "engine",
         f->engine, "image", f->image, "root_sha256", f->root.hex, "boot_id", f->boot_id, "tsc_khz",
-        (json_int_t)f->tsc_khz, "protocol", (int)PROTO_VERSION, "warm", (int)f->warm, "warm_bytes",
-        (json_int_t)f->warm_bytes, "cold_why", f->cold_why, "scratch_bytes",
-        (json_int_t)f->scratch_bytes);
+        (json_int_t)f->tsc_khz, "protocol", (int)PROTO_VERSION, "warm", (int)f->interpreter.waits,
+        "warm_bytes", (json_int_t)f->interpreter.bytes, "cold_why", f->interpreter.why_not,
+        "scratch_bytes", (json_int_t)f->scratch_bytes);
     size_t len = 0;
 
     memset(ret, 0, TEMPLATE_FOOTER_BYTES);
@@ -86,6 +86,9 @@ static int unpack(json_t *root, struct raw *w, struct err *err)
         w->scratch >= w->state) {
         return bad(err, "a number in its footer is out of range");
     }
+    if (strlen(w->cold_why) >= sizeof(((struct msg_interpreter *)NULL)->why_not)) {
+        return bad(err, "a text is too long");
+    }
     return 0;
 }
 
@@ -144,9 +147,9 @@ int template_footer_decode(const char data[TEMPLATE_FOOTER_BYTES], struct templa
     f.vcpus = (uint64_t)w.vcpus;
     f.tsc_khz = (uint64_t)w.khz;
     f.scratch_bytes = (uint64_t)w.scratch;
-    f.warm = w.warm != 0;
-    f.warm_bytes = (uint64_t)w.warm_bytes;
-    (void)snprintf(f.cold_why, sizeof(f.cold_why), "%s", w.cold_why);
+    f.interpreter.waits = w.warm != 0;
+    f.interpreter.bytes = (uint64_t)w.warm_bytes;
+    memcpy(f.interpreter.why_not, w.cold_why, strlen(w.cold_why) + 1); /* checked: unpack() */
     *ret = f;
     return 0;
 }

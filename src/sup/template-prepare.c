@@ -45,7 +45,8 @@ struct machine_config template_machine(const struct spec *spec, const struct sto
 
 bool template_fits(const struct template *t, const struct spec *spec)
 {
-    return !t->warm || t->warm_bytes + WARM_MARGIN_BYTES <= spec->limits.memory_bytes;
+    return !t->interpreter.waits ||
+           t->interpreter.bytes + WARM_MARGIN_BYTES <= spec->limits.memory_bytes;
 }
 
 int template_take_for(const struct spec *spec, struct template_request *q, struct template *ret,
@@ -123,7 +124,7 @@ static int take(struct template_request *q, const struct prepare *p, struct temp
     if (r == 0) {
         ret->key = t.key;
         ret->built = t.built;
-        ret->warm = t.warm;
+        ret->warm = t.interpreter.waits;
     }
     return r;
 }

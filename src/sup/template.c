@@ -130,9 +130,7 @@ static int find(const struct template_request *q, int dirfd, const struct digest
     t.key = *key;
     t.scratch_bytes = f.scratch_bytes;
     t.scratch_at = f.memory_bytes + f.state_bytes - f.scratch_bytes;
-    t.warm = f.warm;
-    t.warm_bytes = f.warm_bytes;
-    memcpy(t.cold_why, f.cold_why, sizeof(t.cold_why));
+    t.interpreter = f.interpreter;
     *ret = t;
     t = (struct template)TEMPLATE_INIT;
     return 0;

@@ -20,6 +20,7 @@
 #include "base/err.h"
 
 #include "image/store.h"
+#include "proto/msg.h"
 #include "sup/engine.h"
 #include "sys/boot.h"
 #include "sys/digest.h"
@@ -27,12 +28,10 @@
 struct template
 {
     struct digest key;
-    int memory_fd;       /* read-only: the memory from offset 0 */
-    int state_fd;        /* at its offset; each machine needs its own (one template, one use) */
-    bool built;          /* for this call */
-    bool warm;           /* an interpreter waits in it ... */
-    uint64_t warm_bytes; /* ... with this much memory that cannot be reclaimed */
-    char cold_why[256];  /* one was asked for and could not be started: why */
+    int memory_fd; /* read-only: the memory from offset 0 */
+    int state_fd;  /* at its offset; each machine needs its own (one template, one use) */
+    bool built;    /* for this call */
+    struct msg_interpreter interpreter;
     uint64_t scratch_at, scratch_bytes; /* where its scratch disk stands in the file; 0 = none */
 };
 
@@ -119,9 +118,7 @@ struct template_footer {
     char boot_id[BOOT_ID_SIZE]; /* of the host */
     uint64_t tsc_khz;           /* of the host */
     uint64_t scratch_bytes;     /* the last of the state_bytes: template-scratch.h */
-    bool warm;                  /* this and the next two: as in struct template */
-    uint64_t warm_bytes;
-    char cold_why[256];
+    struct msg_interpreter interpreter;
 };
 
 must_use int template_footer_encode(const struct template_footer *f,

@@ -286,8 +286,8 @@ static void the_small_messages_survive(void **state)
     struct msg_output_end end2 = {0};
     struct msg_failed failed = {.phase = "mount", .errnum = ENOENT, .text = "mount '/in'"};
     struct msg_failed failed2 = {0};
-    struct msg_ready ready = {
-        .version = PROTO_VERSION, .warm = true, .warm_bytes = 77, .cold_why = "why not"};
+    struct msg_ready ready = {.version = PROTO_VERSION,
+                              .interpreter = {.waits = true, .bytes = 77, .why_not = "why not"}};
     struct msg_ready ready2 = {0};
     struct err err = ERR_INIT;
     struct err err2 = ERR_INIT;
@@ -318,8 +318,8 @@ static void the_small_messages_survive(void **state)
     assert_int_equal(msg_ready_encode(&ready, &buf), 0);
     err = (struct err)ERR_INIT;
     assert_ok(msg_ready_decode(buf.data, buf.len, &ready2, &err), &err);
-    assert_true(ready2.warm && ready2.warm_bytes == 77);
-    assert_string_equal(ready2.cold_why, "why not");
+    assert_true(ready2.interpreter.waits && ready2.interpreter.bytes == 77);
+    assert_string_equal(ready2.interpreter.why_not, "why not");
     buf_fini(&buf);
 }
 

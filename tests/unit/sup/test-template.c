@@ -27,9 +27,7 @@ static struct template_footer sample(void)
         .root = {HEX_D},
         .boot_id = "d66a8836-a00c-43cf-a45c-de978c8b7822",
         .tsc_khz = 2793435,
-        .warm = true,
-        .warm_bytes = 9 * MIB,
-        .cold_why = "no python3",
+        .interpreter = {.waits = true, .bytes = 9 * MIB, .why_not = "no python3"},
     };
 }
 
@@ -55,8 +53,8 @@ static void a_footer_is_read_as_it_was_written(void **state)
     assert_int_equal(got.memory_bytes, f.memory_bytes);
     assert_int_equal(got.state_bytes, f.state_bytes);
     assert_int_equal(got.tsc_khz, f.tsc_khz);
-    assert_true(got.warm && got.warm_bytes == f.warm_bytes);
-    assert_string_equal(got.cold_why, f.cold_why);
+    assert_true(got.interpreter.waits && got.interpreter.bytes == f.interpreter.bytes);
+    assert_string_equal(got.interpreter.why_not, f.interpreter.why_not);
     (void)snprintf(protocol, sizeof(protocol), "\"protocol\":%u,", PROTO_VERSION);
     assert_non_null(strstr(data, protocol));
 }
@@ -103,6 +101,7 @@ static void a_damaged_footer_is_refused(void **state)
     refuse("\"warm_bytes\":9437184", "\"warm_bytes\":-1");
     refuse("\"warm_bytes\":9437184", "\"warm_bytes\":402653185");
     refuse("\"warm\":true", "\"warm\":1");
+    refuse("\"cold_why\":\"no python3\"", "\"cold_why\":\"" HEX_A HEX_A HEX_A HEX_A "\"");
     refuse("\"memory_sha256\":\"cc", "\"memory_sha256\":\"CC");
     refuse("\"root_sha256\":\"dd", "\"root_sha256\":\"d");
     refuse("\"built\":1796000000", "\"built\":-1");
