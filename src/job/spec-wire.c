@@ -21,50 +21,22 @@ enum flag {
     FLAGS_ALL = 15
 };
 
-/* --- writing: the first failure stays in r --- */
+/* --- writing --- */
 
-struct writer {
-    struct buf *out;
-    int r;
-};
-
-static void put(struct writer *w, const void *data, size_t len)
+static void put_bytes(struct wire_out *w, const void *data, size_t len)
 {
-    if (w->r == 0 && len > 0) {
-        w->r = buf_put(w->out, data, len);
-    }
+    wire_write_u64(w, data == NULL ? 0 : (uint64_t)len + 1);
+    wire_write(w, data, data == NULL ? 0 : len);
 }
 
-static void put_u32(struct writer *w, uint32_t v)
-{
-    uint8_t bytes[4];
-
-    wire_put_u32(bytes, v);
-    put(w, bytes, sizeof(bytes));
-}
-
-static void put_u64(struct writer *w, uint64_t v)
-{
-    uint8_t bytes[8];
-
-    wire_put_u64(bytes, v);
-    put(w, bytes, sizeof(bytes));
-}
-
-static void put_bytes(struct writer *w, const void *data, size_t len)
-{
-    put_u64(w, data == NULL ? 0 : (uint64_t)len + 1);
-    put(w, data, data == NULL ? 0 : len);
-}
-
-static void put_string(struct writer *w, const char *s)
+static void put_string(struct wire_out *w, const char *s)
 {
     put_bytes(w, s, s == NULL ? 0 : strlen(s));
 }
 
-static void put_strings(struct writer *w, char *const *list, size_t n)
+static void put_strings(struct wire_out *w, char *const *list, size_t n)
 {
-    put_u64(w, n);
+    wire_write_u64(w, n);
     for (size_t i = 0; i < n; i++) {
         put_string(w, list[i]);
     }
@@ -72,18 +44,17 @@ static void put_strings(struct writer *w, char *const *list, size_t n)
 
 int spec_encode(const struct spec *spec, struct buf *out, struct err *err)
 {
-    struct writer w = {.out = out};
-    size_t before = out->len;
+    struct wire_out w = wire_out_start(out);
 
-    put_u32(&w, MAGIC);
-    put_u32(&w, (uint32_t)spec->language);
-    put_u32(&w, (uint32_t)spec->engine);
-    put_u32(&w, (uint32_t)spec->isolation);
-    put_u32(&w, (spec->root ? FLAG_ROOT : 0u) | (spec->cpu_given ? FLAG_CPU_GIVEN : 0u) |
-                    (spec->outputs_given ? FLAG_OUTPUTS_GIVEN : 0u) |
-                    (spec->cold_interpreter ? FLAG_COLD_INTERPRETER : 0u));
+    wire_write_u32(&w, MAGIC);
+    wire_write_u32(&w, (uint32_t)spec->language);
+    wire_write_u32(&w, (uint32_t)spec->engine);
+    wire_write_u32(&w, (uint32_t)spec->isolation);
+    wire_write_u32(&w, (spec->root ? FLAG_ROOT : 0u) | (spec->cpu_given ? FLAG_CPU_GIVEN : 0u) |
+                           (spec->outputs_given ? FLAG_OUTPUTS_GIVEN : 0u) |
+                           (spec->cold_interpreter ? FLAG_COLD_INTERPRETER : 0u));
     for (size_t i = 0; i < spec_limit_infos_len; i++) {
-        put_u64(&w, spec_limit_get(&spec->limits, &spec_limit_infos[i]));
+        wire_write_u64(&w, spec_limit_get(&spec->limits, &spec_limit_infos[i]));
     }
     put_string(&w, spec->image);
     put_string(&w, spec->program_path);
@@ -96,22 +67,21 @@ int spec_encode(const struct spec *spec, struct buf *out, struct err *err)
     put_bytes(&w, spec->stdin_data, spec->stdin_len);
     put_strings(&w, spec->args, spec->n_args);
     put_strings(&w, spec->env, spec->n_env);
-    put_u64(&w, spec->n_inputs);
+    wire_write_u64(&w, spec->n_inputs);
     for (size_t i = 0; i < spec->n_inputs; i++) {
         put_string(&w, spec->inputs[i].name);
         put_string(&w, spec->inputs[i].path);
         put_bytes(&w, spec->inputs[i].data, spec->inputs[i].data_len);
     }
-    put_u32(&w, (uint32_t)spec->contract.kind);
+    wire_write_u32(&w, (uint32_t)spec->contract.kind);
     put_strings(&w, spec->contract.names, spec->contract.n_names);
-    if (w.r == 0) {
+    if (w.error < 0 && out->data != NULL) {
+        explicit_bzero(out->data + w.start, out->len - w.start);
+    }
+    if (wire_out_end(&w) == 0) {
         return 0;
     }
-    if (out->data != NULL) {
-        explicit_bzero(out->data + before, out->len - before);
-    }
-    out->len = before;
-    return w.r == -ENOBUFS
+    return w.error == -ENOBUFS
                ? err_set(err, ERR_USAGE, EFBIG,
                          "the job is too large to hand over; give large inputs as files")
                : spec_no_memory(err);

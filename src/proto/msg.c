@@ -6,56 +6,9 @@
 #include "proto/frame.h"
 #include "proto/wire.h"
 
-/* ---- encoding: the first failure sticks, the buffer is then cut back to where it was ---- */
+/* ---- encoding: lengths over a maximum are refused as a buffer without room is ---- */
 
-struct writer {
-    struct buf *out;
-    size_t start;
-    int error;
-};
-
-static struct writer writer_start(struct buf *out)
-{
-    return (struct writer){.out = out, .start = out->len};
-}
-
-static int writer_end(struct writer *w)
-{
-    if (w->error < 0) {
-        w->out->len = w->start;
-    }
-    return w->error;
-}
-
-static void put_bytes(struct writer *w, const void *data, size_t len)
-{
-    if (w->error == 0) {
-        w->error = buf_put(w->out, data, len);
-    }
-}
-
-static void put_u8(struct writer *w, uint8_t v)
-{
-    put_bytes(w, &v, sizeof(v));
-}
-
-static void put_u32(struct writer *w, uint32_t v)
-{
-    uint8_t raw[4];
-
-    wire_put_u32(raw, v);
-    put_bytes(w, raw, sizeof(raw));
-}
-
-static void put_u64(struct writer *w, uint64_t v)
-{
-    uint8_t raw[8];
-
-    wire_put_u64(raw, v);
-    put_bytes(w, raw, sizeof(raw));
-}
-
-static void put_string(struct writer *w, const char *s, size_t max)
+static void put_string(struct wire_out *w, const char *s, size_t max)
 {
     size_t len = strlen(s);
 
@@ -63,11 +16,11 @@ static void put_string(struct writer *w, const char *s, size_t max)
         w->error = w->error == 0 ? -ENOBUFS : w->error;
         return;
     }
-    put_u32(w, (uint32_t)len);
-    put_bytes(w, s, len);
+    wire_write_u32(w, (uint32_t)len);
+    wire_write(w, s, len);
 }
 
-static void put_strings(struct writer *w, char *const *strings, size_t max, size_t *bytes)
+static void put_strings(struct wire_out *w, char *const *strings, size_t max, size_t *bytes)
 {
     size_t n = 0;
 
@@ -79,7 +32,7 @@ static void put_strings(struct writer *w, char *const *strings, size_t max, size
         w->error = w->error == 0 ? -ENOBUFS : w->error;
         return;
     }
-    put_u32(w, (uint32_t)n);
+    wire_write_u32(w, (uint32_t)n);
     for (size_t i = 0; i < n; i++) {
         put_string(w, strings[i], MSG_STRINGS_BYTES);
     }
@@ -87,93 +40,93 @@ static void put_strings(struct writer *w, char *const *strings, size_t max, size
 
 int msg_job_encode(const struct msg_job *m, struct buf *out)
 {
-    struct writer w = writer_start(out);
+    struct wire_out w = wire_out_start(out);
     size_t bytes = 0;
 
-    put_u32(&w, PROTO_VERSION);
-    put_bytes(&w, m->entropy, sizeof(m->entropy));
-    put_u64(&w, m->realtime_ns);
-    put_bytes(&w, m->machine_id, sizeof(m->machine_id));
-    put_u64(&w, m->memory_bytes);
-    put_u64(&w, m->pids);
-    put_u64(&w, m->stdout_bytes);
-    put_u64(&w, m->stderr_bytes);
-    put_u64(&w, m->output_bytes);
-    put_u64(&w, m->output_files);
-    put_u64(&w, m->inodes);
-    put_u32(&w, m->output_depth);
-    put_u8(&w, m->has_stdin);
-    put_u8(&w, m->root);
-    put_u8(&w, m->input);
-    put_u8(&w, m->warm);
-    put_u8(&w, m->rehearsal);
+    wire_write_u32(&w, PROTO_VERSION);
+    wire_write(&w, m->entropy, sizeof(m->entropy));
+    wire_write_u64(&w, m->realtime_ns);
+    wire_write(&w, m->machine_id, sizeof(m->machine_id));
+    wire_write_u64(&w, m->memory_bytes);
+    wire_write_u64(&w, m->pids);
+    wire_write_u64(&w, m->stdout_bytes);
+    wire_write_u64(&w, m->stderr_bytes);
+    wire_write_u64(&w, m->output_bytes);
+    wire_write_u64(&w, m->output_files);
+    wire_write_u64(&w, m->inodes);
+    wire_write_u32(&w, m->output_depth);
+    wire_write_u8(&w, m->has_stdin);
+    wire_write_u8(&w, m->root);
+    wire_write_u8(&w, m->input);
+    wire_write_u8(&w, m->warm);
+    wire_write_u8(&w, m->rehearsal);
     put_string(&w, m->program, MSG_NAME_MAX);
-    put_u8(&w, m->program_data != NULL);
-    put_u32(&w, m->program_data != NULL ? m->program_len : 0);
+    wire_write_u8(&w, m->program_data != NULL);
+    wire_write_u32(&w, m->program_data != NULL ? m->program_len : 0);
     if (m->program_data != NULL) {
-        put_bytes(&w, m->program_data, m->program_len);
+        wire_write(&w, m->program_data, m->program_len);
     }
     put_strings(&w, m->argv, MSG_ARGS_MAX, &bytes);
     put_strings(&w, m->envp, MSG_ENV_MAX, &bytes);
-    return writer_end(&w);
+    return wire_out_end(&w);
 }
 
 int msg_ready_encode(const struct msg_ready *m, struct buf *out)
 {
-    struct writer w = writer_start(out);
+    struct wire_out w = wire_out_start(out);
 
-    put_u32(&w, m->version);
-    put_u64(&w, m->memory_total_bytes);
-    put_u64(&w, m->boot_ns);
-    put_u8(&w, m->interpreter.waits);
-    put_u64(&w, m->interpreter.bytes);
+    wire_write_u32(&w, m->version);
+    wire_write_u64(&w, m->memory_total_bytes);
+    wire_write_u64(&w, m->boot_ns);
+    wire_write_u8(&w, m->interpreter.waits);
+    wire_write_u64(&w, m->interpreter.bytes);
     put_string(&w, m->interpreter.why_not, sizeof(m->interpreter.why_not) - 1);
-    return writer_end(&w);
+    return wire_out_end(&w);
 }
 
 int msg_exit_encode(const struct msg_exit *m, struct buf *out)
 {
-    struct writer w = writer_start(out);
+    struct wire_out w = wire_out_start(out);
 
-    put_u8(&w, m->signaled);
-    put_u32(&w, m->code);
-    put_u64(&w, m->memory_peak_bytes);
-    put_u64(&w, m->cpu_usec);
-    put_u32(&w, m->pids_peak);
-    put_u32(&w, m->pids_refused);
-    put_u32(&w, m->oom_kills);
-    put_u8(&w, m->oom_killed_main);
-    put_u64(&w, m->stdout_bytes);
-    put_u64(&w, m->stderr_bytes);
-    put_u64(&w, m->scratch_bytes);
-    return writer_end(&w);
+    wire_write_u8(&w, m->signaled);
+    wire_write_u32(&w, m->code);
+    wire_write_u64(&w, m->memory_peak_bytes);
+    wire_write_u64(&w, m->cpu_usec);
+    wire_write_u32(&w, m->pids_peak);
+    wire_write_u32(&w, m->pids_refused);
+    wire_write_u32(&w, m->oom_kills);
+    wire_write_u8(&w, m->oom_killed_main);
+    wire_write_u64(&w, m->stdout_bytes);
+    wire_write_u64(&w, m->stderr_bytes);
+    wire_write_u64(&w, m->scratch_bytes);
+    return wire_out_end(&w);
 }
 
 int msg_output_end_encode(const struct msg_output_end *m, struct buf *out)
 {
-    struct writer w = writer_start(out);
+    struct wire_out w = wire_out_start(out);
 
-    put_u32(&w, (uint32_t)m->status);
+    wire_write_u32(&w, (uint32_t)m->status);
     put_string(&w, m->name, MSG_NAME_MAX);
-    return writer_end(&w);
+    return wire_out_end(&w);
 }
 
 int msg_failed_encode(const struct msg_failed *m, struct buf *out)
 {
-    struct writer w = writer_start(out);
+    struct wire_out w = wire_out_start(out);
 
     put_string(&w, m->phase, sizeof(m->phase) - 1);
-    put_u32(&w, m->errnum);
+    wire_write_u32(&w, m->errnum);
     put_string(&w, m->text, sizeof(m->text) - 1);
-    return writer_end(&w);
+    return wire_out_end(&w);
 }
 
 int msg_credit_encode(uint32_t bytes, struct buf *out)
 {
-    struct writer w = writer_start(out);
+    struct wire_out w = wire_out_start(out);
 
-    put_u32(&w, bytes);
-    return writer_end(&w);
+    wire_write_u32(&w, bytes);
+    return wire_out_end(&w);
 }
 
 /* ---- decoding: the first failure sticks in `bad`, later values are zero ---- */

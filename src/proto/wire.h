@@ -1,10 +1,11 @@
 /*
- * wire.h - little-endian integers in byte arrays, whose room the caller has checked, and the cursor
- * that checks it.
+ * wire.h - little-endian integers in byte arrays, whose room the caller has checked; the cursor that
+ * checks it, and the one that writes.
  */
 #pragma once
 
 #include "base/base.h"
+#include "base/buf.h"
 
 static inline void wire_put_u16(uint8_t *at, uint16_t v)
 {
@@ -56,4 +57,53 @@ static inline const uint8_t *wire_take(struct wire_in *in, size_t len)
     in->at += len;
     in->left -= len;
     return at;
+}
+
+/* A message that is being written: the first failure sticks, and takes back all of it. */
+struct wire_out {
+    struct buf *buf;
+    size_t start;
+    int error; /* -errno of buf_put(), or the caller's own */
+};
+
+static inline struct wire_out wire_out_start(struct buf *buf)
+{
+    return (struct wire_out){.buf = buf, .start = buf->len};
+}
+
+/* 0 or the failure; then the buffer is as long as it was. */
+static inline int wire_out_end(struct wire_out *w)
+{
+    if (w->error < 0) {
+        w->buf->len = w->start;
+    }
+    return w->error;
+}
+
+static inline void wire_write(struct wire_out *w, const void *data, size_t len)
+{
+    if (w->error == 0 && len > 0) {
+        w->error = buf_put(w->buf, data, len);
+    }
+}
+
+static inline void wire_write_u8(struct wire_out *w, uint8_t v)
+{
+    wire_write(w, &v, sizeof(v));
+}
+
+static inline void wire_write_u32(struct wire_out *w, uint32_t v)
+{
+    uint8_t raw[4];
+
+    wire_put_u32(raw, v);
+    wire_write(w, raw, sizeof(raw));
+}
+
+static inline void wire_write_u64(struct wire_out *w, uint64_t v)
+{
+    uint8_t raw[8];
+
+    wire_put_u64(raw, v);
+    wire_write(w, raw, sizeof(raw));
 }
