@@ -33,9 +33,6 @@
 #define HEAD_BYTES   10
 #define FAREWELL_MAX 160 /* of what a failing interpreter says */
 
-/* As jobs have it (sup/job-frame.c), then the hook's own, which the hook takes away again. */
-#define BASE_ENV "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "LANG=C.UTF-8", "OUT=/out"
-
 struct warm_kind {
     const char *program; /* its first argument, and what the command line asks for */
     const char *interpreter;
@@ -47,11 +44,11 @@ struct warm_kind {
 };
 
 #define PYTHON                                                                       \
-    .interpreter = "python3", .envp = {BASE_ENV, "PYTHONPATH=/in", NULL},            \
+    .interpreter = "python3", .envp = {MSG_BASE_ENV, "PYTHONPATH=/in", NULL},        \
     .hook = PATH_WARM "/sitecustomize.py", .from = PATH_WARM, .to = PATH_ROOT "/in", \
     .text = warm_python_start, .text_end = warm_python_end
 #define NODE                                                                                 \
-    .interpreter = "node", .envp = {BASE_ENV, "NODE_OPTIONS=--require=/dev/null", NULL},     \
+    .interpreter = "node", .envp = {MSG_BASE_ENV, "NODE_OPTIONS=--require=/dev/null", NULL}, \
     .hook = PATH_WARM "/hook.js", .from = PATH_WARM "/hook.js", .to = PATH_ROOT "/dev/null", \
     .text = warm_node_start, .text_end = warm_node_end
 
@@ -80,13 +77,9 @@ static int find_kind(const struct warm_kind **ret, struct err *err)
     return err_sys_num(err, EINVAL, "airlock.warm=%s", name);
 }
 
-/*
- * A generator that reseeds itself by the clock (OpenSSL's) shall do so in every machine that goes on
- * from here: the job brings the time, and it must lie hours ahead.
- */
 static int set_clock_back(struct err *err)
 {
-    const struct timespec long_ago = {.tv_sec = 1577836800}; /* 2020-01-01 */
+    const struct timespec long_ago = {.tv_sec = MSG_SAVED_CLOCK_S};
 
     if (clock_settime(CLOCK_REALTIME, &long_ago) < 0) {
         return err_sys(err, "set the clock back");

@@ -16,6 +16,7 @@
 #include "job/spec.h"
 #include "job/text.h"
 #include "job/unpack.h"
+#include "proto/msg.h"
 #include "sys/digest.h"
 
 /* What was staged, for the result: sizes and digests, not contents. */
@@ -42,13 +43,11 @@ struct stage {
 /* Device sizes never depend on the job (design.md, "clones"): sparse files of these sizes. */
 #define STAGE_INPUT_DEVICE_BYTES   (4 * GIB)
 #define STAGE_SCRATCH_DEVICE_BYTES (16 * GIB)
-/* Longer programs than this come to the guest by the input device alone. */
-#define STAGE_PROGRAM_MAX (128 * KIB)
 
 #define STAGE_INIT                                        \
     {                                                     \
         .input_fd = -1, .write_fd = -1, .scratch_fd = -1, \
-        .program_data = BUF_INIT(STAGE_PROGRAM_MAX)       \
+        .program_data = BUF_INIT(MSG_PROGRAM_MAX)         \
     }
 void stage_fini(struct stage *stage) nonnull_all;
 #define auto_stage on_scope_exit(stage_fini)

@@ -11,8 +11,17 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define MSG_ARGS_MAX      1024u   /* argv entries */
-#define MSG_PROGRAM_MAX   131072u /* bytes of a program inside a JOB */
+#define MSG_ARGS_MAX    1024u   /* argv entries */
+#define MSG_PROGRAM_MAX 131072u /* bytes of a program inside a JOB */
+
+/*
+ * The guest's clock when its machine is saved: 2020-01-01, hours before any job. What reseeds itself
+ * by the clock (OpenSSL's generators) then does so in every machine that goes on from there.
+ */
+#define MSG_SAVED_CLOCK_S 1577836800
+
+/* The environment of a job without one of its own, and of an interpreter that waits for one. */
+#define MSG_BASE_ENV      "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "LANG=C.UTF-8", "OUT=/out"
 #define MSG_ENV_MAX       1024u   /* environment entries */
 #define MSG_STRINGS_BYTES 786432u /* all strings of a JOB together */
 #define MSG_NAME_MAX      255u

@@ -9,16 +9,8 @@
 #include "proto/msg.h"
 #include "sys/clock.h"
 
-/* Where the agent sets the clock of a machine that is to be saved (guest/warm.c), and a bit more. */
-#define SAVED_CLOCK_NS ((1577836800 + 60) * NS_PER_S)
-
 /* The program's environment before the caller's --env; a bare UTF-8 one. */
-static const char *const base_env[] = {
-    "PATH=/usr/local/bin:/usr/bin:/bin",
-    "HOME=/work",
-    "LANG=C.UTF-8",
-    "OUT=/out",
-};
+static const char *const base_env[] = {MSG_BASE_ENV};
 
 static int fill_random(void *data, size_t len, struct err *err)
 {
@@ -67,7 +59,7 @@ static void place_program(const struct job_frame *frame, struct msg_job *m)
         return;
     }
     m->program_data = stage->program_data.data;
-    m->program_len = (uint32_t)stage->program_data.len; /* STAGE_PROGRAM_MAX */
+    m->program_len = (uint32_t)stage->program_data.len; /* at most MSG_PROGRAM_MAX: stage.h */
     m->input = frame->spec->root || stage->n_inputs > 0;
 }
 
@@ -123,7 +115,8 @@ int job_frame_build(const struct job_frame *frame, struct buf *out, struct err *
     if (r < 0) {
         return r;
     }
-    m.realtime_ns = frame->rehearsal ? SAVED_CLOCK_NS : clock_ns(CLOCK_REALTIME);
+    m.realtime_ns =
+        frame->rehearsal ? (MSG_SAVED_CLOCK_S + 60) * NS_PER_S : clock_ns(CLOCK_REALTIME);
     if (msg_job_encode(&m, out) < 0) {
         return err_usage(err, "arguments and environment do not fit a JOB frame of %u bytes",
                          FRAME_JOB_MAX);
