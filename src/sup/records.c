@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sup/ledger-internal.h"
+#include "sup/prefix.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -283,35 +284,28 @@ int records_load(int store_fd, const char *id, struct buf *ret, struct err *err)
 int records_read(int store_fd, const char *prefix, char ret_id[RECORDS_ID_SIZE], struct buf *ret,
                  struct err *err)
 {
+    static const struct prefix_kind kind = {.thing = "record",
+                                            .article = "an",
+                                            .name = "id",
+                                            .list = "airlock records list",
+                                            .digits = RECORDS_ID_SIZE - 1};
     auto_free struct records_item *items = NULL;
-    size_t len = strlen(prefix);
+    struct prefix p;
     size_t n = 0;
-    const char *id = NULL;
-    int r = 0;
+    int r = prefix_begin(&p, &kind, prefix, err);
 
-    if (len == 0 || len >= RECORDS_ID_SIZE || strspn(prefix, "0123456789abcdef") != len) {
-        return err_usage(err, "an id, or its beginning, is 1 to %d lower-case hex digits",
-                         RECORDS_ID_SIZE - 1);
+    if (r == 0) {
+        r = records_list(store_fd, &items, &n, err);
     }
-    r = records_list(store_fd, &items, &n, err);
+    for (size_t i = 0; i < n; i++) {
+        prefix_offer(&p, items[i].id);
+    }
+    if (r == 0) {
+        r = prefix_end(&p, err);
+    }
     if (r < 0) {
         return r;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (strncmp(items[i].id, prefix, len) != 0) {
-            continue;
-        }
-        if (id != NULL) {
-            return err_set(err, ERR_USAGE, EEXIST,
-                           "several records begin with '%s'; give more of the id", prefix);
-        }
-        id = items[i].id;
-    }
-    if (id == NULL) {
-        return err_set(err, ERR_USAGE, ENOENT,
-                       "no record begins with '%s'; 'airlock records list' shows those there are",
-                       prefix);
-    }
-    (void)snprintf(ret_id, RECORDS_ID_SIZE, "%.32s", id);
+    (void)snprintf(ret_id, RECORDS_ID_SIZE, "%s", p.found);
     return records_load(store_fd, ret_id, ret, err);
 }

@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 
+#include "sup/prefix.h"
 #include "sup/template-internal.h"
 #include "sys/fd.h"
 
@@ -148,38 +149,29 @@ int template_list(const struct store *store, struct template_item **ret, size_t 
 int template_find(const struct store *store, const char *prefix, struct digest *ret,
                   struct err *err)
 {
+    static const struct prefix_kind kind = {.thing = "template",
+                                            .article = "a",
+                                            .name = "key",
+                                            .list = "airlock template list",
+                                            .digits = DIGEST_HEX_SIZE - 1};
     auto_free struct template_item *items = NULL;
-    size_t len = strlen(prefix);
+    struct prefix p;
     size_t n = 0;
-    const struct digest *key = NULL;
-    int r = 0;
+    int r = prefix_begin(&p, &kind, prefix, err);
 
-    if (len == 0 || len >= DIGEST_HEX_SIZE || strspn(prefix, "0123456789abcdef") != len) {
-        return err_usage(err, "a key, or its beginning, is 1 to %d lower-case hex digits",
-                         DIGEST_HEX_SIZE - 1);
-    }
-    r = template_list(store, &items, &n, err);
-    if (r < 0) {
-        return r;
+    if (r == 0) {
+        r = template_list(store, &items, &n, err);
     }
     for (size_t i = 0; i < n; i++) {
-        if (strncmp(items[i].key.hex, prefix, len) != 0) {
-            continue;
-        }
-        if (key != NULL) {
-            return err_set(err, ERR_USAGE, EEXIST,
-                           "several templates begin with '%s'; give more of the key", prefix);
-        }
-        key = &items[i].key;
+        prefix_offer(&p, items[i].key.hex);
     }
-    if (key == NULL) {
-        return err_set(err, ERR_USAGE, ENOENT,
-                       "no template begins with '%s'; 'airlock template list' shows those there "
-                       "are",
-                       prefix);
+    if (r == 0) {
+        r = prefix_end(&p, err);
     }
-    *ret = *key;
-    return 0;
+    if (r == 0) {
+        (void)snprintf(ret->hex, sizeof(ret->hex), "%s", p.found);
+    }
+    return r;
 }
 
 int template_verify(const struct store *store, const struct digest *key, struct template_item *ret,
