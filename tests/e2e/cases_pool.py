@@ -15,15 +15,7 @@ JOBS = int(os.environ.get("AIRLOCK_POOL_JOBS", "50"))
 DRIVER = harness.ROOT / "build" / "tests" / "e2e" / "pool-driver"
 PATIENT = ["--wall", "60s", "--cpu", "60s"]
 
-UNIQUE = """
-import os, random, time, uuid
-print(os.urandom(16).hex())
-print(uuid.uuid4())
-print(open('/proc/sys/kernel/random/boot_id').read().strip())
-print(open('/etc/machine-id').read().strip())
-print(random.getrandbits(64))
-print(time.time())
-"""
+UNIQUE = harness.UNIQUE + "import time\nprint(time.time())\n"
 
 
 class Pool:

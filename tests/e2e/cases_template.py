@@ -9,17 +9,13 @@ import signal
 import subprocess
 import time
 
+import harness
 from harness import AIRLOCK, Fail, case
 
 HELLO = "print('hello')\n"
 
-UNIQUE = """
-import os, random, tempfile, uuid
-print(os.urandom(16).hex())
-print(uuid.uuid4())
-print(open('/proc/sys/kernel/random/boot_id').read().strip())
-print(open('/etc/machine-id').read().strip())
-print(random.getrandbits(64))
+UNIQUE = harness.UNIQUE + """
+import tempfile
 print(next(tempfile._get_candidate_names()))
 print(hash('airlock'))
 print(next(line for line in open('/proc/self/maps') if '[stack]' in line).split('-')[0])

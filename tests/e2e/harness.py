@@ -37,6 +37,16 @@ FIELDS = ["verdict", "reason", "message", "exit_code", "signal", "stdout", "stde
 FALSE_KVM = ["unshare", "-m", "sh", "-c",
              "if [ -e /dev/kvm ]; then mount --bind /dev/null /dev/kvm; fi; exec \"$@\"", "sh"]
 
+# A program that prints, a line each, what no two machines may have in common.
+UNIQUE = """
+import os, random, uuid
+print(os.urandom(16).hex())
+print(uuid.uuid4())
+print(open('/proc/sys/kernel/random/boot_id').read().strip())
+print(open('/etc/machine-id').read().strip())
+print(random.getrandbits(64))
+"""
+
 
 class Fail(Exception):
     pass

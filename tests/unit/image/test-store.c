@@ -7,6 +7,7 @@
 
 #include "image/store.h"
 #include "image/upkeep.h"
+#include "store-objects.h"
 #include "sys/fd.h"
 #include "sys/memo.h"
 #include "test.h"
@@ -35,49 +36,6 @@ static void fixture_fini(struct fixture *f)
 
 #define auto_fixture on_scope_exit(fixture_fini)
 
-static struct object put(const struct store *store, const char *text)
-{
-    struct object object = {0};
-    struct err err = ERR_INIT;
-    auto_fd int fd = -1;
-
-    assert_ok(fd_open_nolink(store->tmpfd, "x", O_WRONLY | O_CREAT, 0600, &fd, &err), &err);
-    assert_ok(fd_write_full(fd, text, strlen(text), &err), &err);
-    assert_ok(store_put(store, "x", &object, &err), &err);
-    return object;
-}
-
-static void add_image(const struct store *store, const char *name, const char *text)
-{
-    struct err err = ERR_INIT;
-    struct image_manifest m = {.name = (char *)(uintptr_t)name,
-                               .from = (char[]){"python"},
-                               .created = 1,
-                               .root = put(store, text)};
-
-    assert_ok(store_write_image(store, &m, &err), &err);
-}
-
-static void add_kernel(const struct store *store)
-{
-    struct err err = ERR_INIT;
-    struct kernel_manifest m = {
-        .package = {(char[]){"linux-image-6"},
-                    (char[]){"6.1-3"},
-                    (char[]){"amd64"},
-                    (char[]){"Debian:12"},
-                    {""}},
-        .created = 1,
-        .vmlinuz = put(store, "kernel"),
-        .modules = put(store, "modules"),
-        .initramfs = put(store, "initramfs"),
-    };
-
-    m.package.sha256 = m.vmlinuz.digest;
-    m.agent = m.vmlinuz.digest;
-    assert_ok(store_write_kernel(store, &m, &err), &err);
-}
-
 static struct object root_of(const struct store *store, const char *name)
 {
     auto_image_manifest struct image_manifest m = {0};
@@ -85,6 +43,15 @@ static struct object root_of(const struct store *store, const char *name)
 
     assert_ok(store_read_image(store, name, &m, &err), &err);
     return m.root;
+}
+
+/* A store with a kernel and the image "python"; returns the image's root. */
+static struct object fixture_with_root(struct fixture *f)
+{
+    fixture_init(f);
+    add_kernel(&f->store, "kernel");
+    add_image(&f->store, "python", "root");
+    return root_of(&f->store, "python");
 }
 
 static bool has_object(const struct store *store, const struct object *object)
@@ -137,7 +104,7 @@ static void what_was_stored_boots(void **state)
 
     (void)state;
     fixture_init(&f);
-    add_kernel(&f.store);
+    add_kernel(&f.store, "kernel");
     add_image(&f.store, "python", "root");
     assert_ok(store_open_boot(&f.store, "python", &boot, &err), &err);
     assert_string_equal(boot.image, "python");
@@ -156,7 +123,7 @@ static void the_kernel_opens_without_an_image(void **state)
 
     (void)state;
     fixture_init(&f);
-    add_kernel(&f.store);
+    add_kernel(&f.store, "kernel");
     assert_ok(store_open_boot(&f.store, NULL, &boot, &err), &err);
     assert_true(boot.kernel_fd >= 0 && boot.initramfs_fd >= 0);
     assert_int_equal(boot.root_fd, -1);
@@ -180,7 +147,7 @@ static void references_are_strict(void **state)
 
     (void)state;
     fixture_init(&f);
-    add_kernel(&f.store);
+    add_kernel(&f.store, "kernel");
     add_image(&f.store, "python", "root");
     expect_no_boot(&f.store, "../kernel", -EINVAL, "not a name");
     expect_no_boot(&f.store, "", -EINVAL, "not a name");
@@ -199,10 +166,7 @@ static void a_flipped_bit_is_found_before_use(void **state)
     struct err err = ERR_INIT;
 
     (void)state;
-    fixture_init(&f);
-    add_kernel(&f.store);
-    add_image(&f.store, "python", "root");
-    root = root_of(&f.store, "python");
+    root = fixture_with_root(&f);
     corrupt(&f.store, &root);
     expect_no_boot(&f.store, "python", -EBADMSG, "rebuild it with: airlock image build python");
     assert_int_equal(upkeep_verify(&f.store, "python", &err), -EBADMSG);
@@ -240,10 +204,7 @@ static void a_remembered_digest_counts_for_jobs_until_the_file_changes(void **st
     char path[128];
 
     (void)state;
-    fixture_init(&f);
-    add_kernel(&f.store);
-    add_image(&f.store, "python", "root");
-    root = root_of(&f.store, "python");
+    root = fixture_with_root(&f);
     corrupt(&f.store, &root);
     expect_no_boot(&f.store, "python", -EBADMSG, "rebuild it with: airlock image build python");
     expect_no_boot(&f.store, "python", -EBADMSG, "corrupt"); /* a failure is not remembered */
@@ -264,10 +225,7 @@ static void nothing_is_remembered_of_objects_that_were_collected(void **state)
     struct err err = ERR_INIT;
 
     (void)state;
-    fixture_init(&f);
-    add_kernel(&f.store);
-    add_image(&f.store, "python", "root");
-    root = root_of(&f.store, "python");
+    root = fixture_with_root(&f);
     remember(&f.store, &root);
     assert_int_equal(faccessat(f.store.dirfd, "memo", F_OK, 0), 0);
     assert_ok(store_remove(&f.store, "python", &err), &err);
@@ -281,10 +239,7 @@ static void a_missing_or_swapped_object_is_corrupt(void **state)
     char path[128];
 
     (void)state;
-    fixture_init(&f);
-    add_kernel(&f.store);
-    add_image(&f.store, "python", "root");
-    root = root_of(&f.store, "python");
+    root = fixture_with_root(&f);
     (void)snprintf(path, sizeof(path), "objects/%s", root.digest.hex);
     assert_int_equal(unlinkat(f.store.dirfd, path, 0), 0);
     expect_no_boot(&f.store, "python", -EBADMSG, "is missing");
@@ -300,7 +255,7 @@ static void a_damaged_manifest_says_what_to_do(void **state)
 
     (void)state;
     fixture_init(&f);
-    add_kernel(&f.store);
+    add_kernel(&f.store, "kernel");
     add_image(&f.store, "python", "root");
     add_image(&f.store, "other", "other");
     root = root_of(&f.store, "other");
@@ -321,7 +276,7 @@ static void a_manifest_under_another_name_is_refused(void **state)
 
     (void)state;
     fixture_init(&f);
-    add_kernel(&f.store);
+    add_kernel(&f.store, "kernel");
     add_image(&f.store, "other", "other");
     assert_int_equal(
         renameat(f.store.dirfd, "images/other.json", f.store.dirfd, "images/python.json"), 0);

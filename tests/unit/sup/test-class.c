@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store-objects.h"
 #include "sup/class.h"
 #include "sup/engine.h"
 #include "sys/fd.h"
@@ -11,49 +12,6 @@
 
 static char dir[64];
 static struct store store = STORE_INIT;
-
-static struct object put(const char *text)
-{
-    struct object object = {0};
-    struct err err = ERR_INIT;
-    auto_fd int fd = -1;
-
-    assert_ok(fd_open_nolink(store.tmpfd, "x", O_WRONLY | O_CREAT, 0600, &fd, &err), &err);
-    assert_ok(fd_write_full(fd, text, strlen(text), &err), &err);
-    assert_ok(store_put(&store, "x", &object, &err), &err);
-    return object;
-}
-
-static void add_image(const char *name, const char *root)
-{
-    struct err err = ERR_INIT;
-    struct image_manifest m = {.name = (char *)(uintptr_t)name,
-                               .from = (char[]){"python"},
-                               .created = 1,
-                               .root = put(root)};
-
-    assert_ok(store_write_image(&store, &m, &err), &err);
-}
-
-static void add_kernel(const char *text)
-{
-    struct err err = ERR_INIT;
-    struct kernel_manifest m = {
-        .package = {(char[]){"linux-image-6"},
-                    (char[]){"6.1-3"},
-                    (char[]){"amd64"},
-                    (char[]){"Debian:12"},
-                    {""}},
-        .created = 1,
-        .vmlinuz = put(text),
-        .modules = put("modules"),
-        .initramfs = put("initramfs"),
-    };
-
-    m.package.sha256 = m.vmlinuz.digest;
-    m.agent = m.vmlinuz.digest;
-    assert_ok(store_write_kernel(&store, &m, &err), &err);
-}
 
 static int make(void **state)
 {
@@ -65,9 +23,9 @@ static int make(void **state)
     (void)snprintf(dir, sizeof(dir), "/tmp/airlock-test-XXXXXX");
     assert_non_null(mkdtemp(dir));
     assert_ok(store_open(dir, &store, &err), &err);
-    add_image("python", "python's root");
-    add_image("javascript", "node's root");
-    add_kernel("kernel");
+    add_image(&store, "python", "python's root");
+    add_image(&store, "javascript", "node's root");
+    add_kernel(&store, "kernel");
     return 0;
 }
 
@@ -145,11 +103,11 @@ static void a_new_image_or_kernel_is_another_class(void **state)
     (void)state;
     make_spec(&spec, SPEC_PYTHON);
     before = class_now(&spec);
-    add_image("python", "a newer root");
+    add_image(&store, "python", "a newer root");
     after = class_now(&spec);
     assert_false(class_equal(&before, &after));
     before = after;
-    add_kernel("a newer kernel");
+    add_kernel(&store, "a newer kernel");
     after = class_now(&spec);
     assert_false(class_equal(&before, &after));
 }
