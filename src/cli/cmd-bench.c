@@ -166,7 +166,6 @@ static int find_engine(struct bench *b, const struct bench_options *o, struct er
     b->facts.engine = engine->name;
     b->facts.isolation = engine->isolation;
     b->setup.engine = engine->name;
-    b->setup.state = o->state;
     return 0;
 }
 
@@ -321,10 +320,12 @@ static int run(struct bench *b, const struct bench_options *o)
     struct err err = ERR_INIT;
     struct err late = ERR_INIT;
     bool holds = false;
-    int r = find_engine(b, o, &err);
+    int r = choose_rows(b, o, &err);
 
-    r = r < 0 ? r : choose_rows(b, o, &err);
+    b->setup.state = o->state;
     r = r < 0 ? r : ensure_images(b, &err);
+    r = r < 0 ? r
+              : find_engine(b, o, &err); /* a probe boots the kernel that came with the images */
     if (r < 0) {
         return batch_exit_code(COMMAND, r, &err);
     }
