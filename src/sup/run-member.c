@@ -92,6 +92,7 @@ static void rehearse(struct run *run)
     struct err err = ERR_INIT;
 
     if (!run->template.interpreter.waits || model.language != SPEC_PYTHON ||
+        !spec_disk_is_default(&model.limits) || /* that disk is made and mounted for one job */
         strcmp(run->engine->isolation, "emulated") != 0) {
         return;
     }
