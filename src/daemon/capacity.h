@@ -20,8 +20,8 @@ struct capacity_need {
     uint64_t memory_bytes; /* of the machine, with the monitor's measured overhead */
     uint64_t vcpus;
     uint64_t disk_bytes; /* below the state directory, at most */
-    uint64_t processes;  /* and threads: monitor, supervisor, reaper, helper */
-    uint64_t fds;        /* of the whole system */
+    uint64_t processes;  /* and threads, of the whole system: most that it may have */
+    uint64_t fds;        /* of the daemon's own process */
 };
 
 enum capacity_resource {
@@ -42,8 +42,8 @@ uint64_t capacity_get(const struct capacity_need *need,
 /* Config. 0 = what the host says, or the default. */
 struct capacity_config {
     struct ledger_capacity host;
-    uint64_t processes; /* default: half of what pid_max and threads-max leave */
-    uint64_t fds;       /* default: half of file-max */
+    uint64_t processes; /* default: half of the less of kernel.pid_max and kernel.threads-max */
+    uint64_t fds;       /* default: half of RLIMIT_NOFILE; the other half is for connections */
 };
 
 /* One reading. */
@@ -59,8 +59,8 @@ struct capacity_load {
 };
 
 /*
- * Reads the host. state_fd: a descriptor in the file system that the jobs are written to. A resource
- * with less than its reserve is 0: nothing fits. ERR_HOST if the host can't be read.
+ * Reads the host. state_fd: a descriptor in the file system that the jobs are written to. Where
+ * there is less than the reserve, it is 0: nothing fits. ERR_HOST if the host can't be read.
  */
 must_use int capacity_read(int state_fd, const struct capacity_config *config, struct capacity *ret,
                            struct err *err) nonnull_all;

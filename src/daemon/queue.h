@@ -37,6 +37,7 @@
 /* 0 = the default. */
 struct queue_config {
     uint64_t queued_max;       /* jobs that wait, of all tenants */
+    uint64_t bytes_max;        /* that they keep (queue_job.bytes); default no limit */
     uint64_t tenants_max;      /* known at once; QUEUE_TENANTS_MAX */
     uint64_t reserve_after_ns; /* as above */
     uint64_t overhead_ns;      /* a slot is held this much longer than the program's wall limit */
@@ -53,13 +54,14 @@ struct queue_job {
     char tenant[JOB_TENANT_SIZE];
     unsigned int priority; /* 0 to JOB_PRIORITY_MAX, more is sooner */
     struct capacity_need need;
+    uint64_t bytes;       /* that it keeps while it waits: its specification */
     uint64_t wall_ns;     /* the program's limit */
     uint64_t deadline_ns; /* monotonic: the program starts by then, or never; 0 = none */
 };
 
 enum queue_verdict {
     QUEUE_ACCEPTED,
-    QUEUE_HOST_FULL,   /* as many jobs wait as may (or as many tenants have jobs) */
+    QUEUE_HOST_FULL,   /* as many jobs or bytes wait as may, or as many tenants have jobs */
     QUEUE_TENANT_FULL, /* ... of this tenant */
     QUEUE_TOO_LATE,    /* it can't be expected to start before its deadline */
     QUEUE_TOO_LARGE,   /* the whole host is too small for it: no time is a better one */
@@ -162,6 +164,7 @@ uint64_t queue_retry_after_s(const struct queue *q, const char *tenant,
 struct queue_stats {
     uint64_t waiting, running; /* jobs; running: they have slots */
     uint64_t tenants;          /* that have jobs in here */
+    uint64_t bytes;            /* of jobs that wait */
     struct capacity_need taken;
     bool reserved;           /* room is being kept for a job */
     uint64_t oldest_wait_ns; /* of a job that waits; 0 = none */
