@@ -1,5 +1,6 @@
 #include "daemon/capacity.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -73,8 +73,8 @@ void capacity_add(struct capacity_need *sum, const struct capacity_need *need) n
 void capacity_sub(struct capacity_need *sum, const struct capacity_need *need) nonnull_all;
 
 /*
- * What is left for new machines. Memory is the less of two: the total without all promises, and what
- * is available now without the promises that nobody has touched yet.
+ * What is left for new machines. Memory is the less of two: the total without all promises, and
+ * what is available now without the promises that nobody has touched yet.
  */
 void capacity_free(const struct capacity *capacity, const struct capacity_load *load,
                    struct capacity_need *ret) nonnull_all;

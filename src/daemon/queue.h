@@ -2,10 +2,10 @@
  * queue.h - which job runs next.
  *
  * Pure and deterministic: no I/O, no clock (now_ns is CLOCK_MONOTONIC, and never goes back), no
- * pointer into it ever leaves it.  Jobs are named by their id (job.h), everything goes in and out by
- * value: another implementation of this header may keep its jobs on another host, and then it is
- * where its calls fail with ERR_HOST.  The store (jobstore.h) is what survives a restart; the queue is
- * filled again from it by queue_restore().
+ * pointer into it ever leaves it.  Jobs are named by their id (job.h), everything goes in and out
+ * by value: another implementation of this header may keep its jobs on another host, and then it is
+ * where its calls fail with ERR_HOST.  The store (jobstore.h) is what survives a restart; the queue
+ * is filled again from it by queue_restore().
  *
  * Of a job it knows three states: it waits, it has a slot (queue_take() to queue_ended() or
  * queue_requeue()), or it is not in here.  What the jobs with slots take is summed up in here and
@@ -13,10 +13,11 @@
  *
  * Order. Between tenants: who has the smallest share of the host in use comes first (the largest
  * part of any resource, summed over its jobs that have slots), then who used least lately (share x
- * time; an idle tenant saves nothing up).  Within a tenant: priority, then age; a job never overtakes
- * another of its tenant but by priority, or because the other must wait (not_before).  A job that came to
- * the front but found no room for reserve_after_ns gets room reserved: from then on others start
- * only if they end, by their wall limits, before it could start, or don't touch what it needs.
+ * time; an idle tenant saves nothing up).  Within a tenant: priority, then age; a job never
+ * overtakes another of its tenant but by priority, or because the other must wait (not_before).  A
+ * job that came to the front but found no room for reserve_after_ns gets room reserved: from then
+ * on others start only if they end, by their wall limits, before it could start, or don't touch
+ * what it needs.
  */
 #pragma once
 
@@ -88,19 +89,22 @@ static inline void queue_free_p(struct queue **q)
 #define auto_queue on_scope_exit(queue_free_p)
 
 /*
- * All that there is (capacity_read()): shares are parts of it, and what needs more is refused. Until
- * the first call nothing is. A job that was accepted before stays, and waits for better times.
+ * All that there is (capacity_read()): shares are parts of it, and what needs more is refused.
+ * Until the first call nothing is. A job that was accepted before stays, and waits for better
+ * times.
  */
 void queue_set_total(struct queue *q, const struct capacity_need *total) nonnull_all;
 
-/* The tenant's quota from now on; each queue_put() says it too. Unknown tenants: nothing happens. */
+/*
+ * The tenant's quota from now on; each queue_put() says it too. Unknown tenants: nothing happens.
+ */
 void queue_set_quota(struct queue *q, const char *tenant,
                      const struct queue_quota *quota) nonnull_all;
 
 /*
  * Accepts a job or says why not (*ret_answer): nothing of a refused one is left. To tell what waits
- * from what could start at once, call queue_take() after each. ERR_USAGE/-EEXIST if the id is in here,
- * -EINVAL for values out of range, ERR_HOST/-ENOMEM.
+ * from what could start at once, call queue_take() after each. ERR_USAGE/-EEXIST if the id is in
+ * here, -EINVAL for values out of range, ERR_HOST/-ENOMEM.
  */
 must_use int queue_put(struct queue *q, const struct queue_job *job,
                        const struct queue_quota *quota, uint64_t now_ns,
@@ -112,8 +116,8 @@ must_use int queue_restore(struct queue *q, const struct queue_job *job,
                            struct err *err) nonnull_all;
 
 /*
- * The next job that fits into room (capacity_free()): 1 and *ret, and it has its slot; 0 if there is
- * none now. A job whose deadline can't be met is never the next one: call queue_expire() first.
+ * The next job that fits into room (capacity_free()): 1 and *ret, and it has its slot; 0 if there
+ * is none now. A job whose deadline can't be met is never the next one: call queue_expire() first.
  */
 must_use int queue_take(struct queue *q, const struct capacity_need *room, uint64_t now_ns,
                         struct queue_job *ret, struct err *err) nonnull_all;

@@ -64,8 +64,8 @@ must_use int token_parse(const char *text, size_t len, struct token *ret,
 must_use int token_format(const struct token *token, struct buf *out, struct err *err) nonnull_all;
 
 /*
- * "Bearer alk_ID_SECRET" (the scheme in any case, one blank): true, the id, and the secret's digest.
- * False for any other form. Bounded by the form: a value of any length may come in.
+ * "Bearer alk_ID_SECRET" (the scheme in any case, one blank): true, the id, and the secret's
+ * digest. False for any other form. Bounded by the form: a value of any length may come in.
  */
 must_use bool token_from_header(const char *value, char ret_id[TOKEN_ID_SIZE],
                                 struct digest *ret_digest) nonnull_all;
@@ -74,7 +74,8 @@ must_use bool token_digest_equal(const struct digest *a, const struct digest *b)
 
 /*
  * Fills token->id and digest, writes the file (0600, owner and group of the directory, never over
- * another) and returns what its bearer shows. tenant, note and quota are checked as in a file: ERR_USAGE.
+ * another) and returns what its bearer shows. tenant, note and quota are checked as in a file:
+ * ERR_USAGE.
  */
 must_use int token_create(int tokens_fd, struct token *token, char ret_text[TOKEN_TEXT_SIZE],
                           struct err *err) nonnull_all;

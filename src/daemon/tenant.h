@@ -56,7 +56,10 @@ struct tenants;
 struct tenants_config {
     int tokens_fd;                       /* STATE/daemon/tokens; borrowed; -1: there are none */
     const struct tenant_quota *defaults; /* copied; NULL = tenant_quota_default */
-    /* Told of each file that is refused, once for each change of it; text is ours, escaped. May be NULL. */
+    /*
+     * Told of each file that is refused, once for each change of it; text is ours, escaped. May be
+     * NULL.
+     */
     void (*complain)(void *ctx, const char *text);
     void *ctx;
 };
@@ -87,13 +90,16 @@ must_use int tenants_refresh(struct tenants *t, uint64_t now_ns, struct err *err
 must_use bool tenants_empty(const struct tenants *t) nonnull_all;
 
 /*
- * Who has this value of an Authorization header ("Bearer alk_..."; NULL: there was none). Refreshes.
- * 1 and *ret; 0: nobody, and why is not told, nor by the time it takes; ERR_HOST as above.
+ * Who has this value of an Authorization header ("Bearer alk_..."; NULL: there was none).
+ * Refreshes. 1 and *ret; 0: nobody, and why is not told, nor by the time it takes; ERR_HOST as
+ * above.
  */
 must_use int tenants_find(struct tenants *t, const char *authorization, uint64_t now_ns,
                           struct tenant *ret, struct err *err) nonnull_all;
 
-/* The quotas of a tenant that has tokens, as tenants_find() has them now. 1, or 0 if it has none. */
+/*
+ * The quotas of a tenant that has tokens, as tenants_find() has them now. 1, or 0 if it has none.
+ */
 must_use int tenants_by_name(const struct tenants *t, const char *name,
                              struct tenant *ret) nonnull_all;
 
