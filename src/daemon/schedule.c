@@ -63,15 +63,18 @@ static bool may_run_more(const struct queue_tenant *t)
     return t->waiting > 0 && t->running < t->quota.concurrent;
 }
 
+static bool is_late(const struct queue *q, const struct queue_entry *e, uint64_t now_ns)
+{
+    return e->job.deadline_ns != 0 && queue_late_at(q, e) <= now_ns;
+}
+
 /* The tenant's next job, or NULL if all of them must wait or are too late. */
 static struct queue_entry *ready(const struct queue *q, const struct queue_tenant *t,
                                  uint64_t now_ns)
 {
     for (size_t i = QUEUE_PRIORITIES; i > 0; i--) {
         for (struct queue_entry *e = t->lines[i - 1].first; e != NULL; e = e->next) {
-            bool late = e->job.deadline_ns != 0 && queue_late_at(q, e) <= now_ns;
-
-            if (e->not_before_ns <= now_ns && !late) {
+            if (e->not_before_ns <= now_ns && !is_late(q, e, now_ns)) {
                 return e;
             }
         }
@@ -170,7 +173,7 @@ static bool reserve(struct queue *q, const struct capacity_need *room, uint64_t 
 {
     struct queue_entry *e = q->reserved;
 
-    if (e != NULL && now_ns >= q->reserved_until_ns) {
+    if (e != NULL && (now_ns >= q->reserved_until_ns || is_late(q, e, now_ns))) {
         block_anew(q, e, now_ns);
         e = NULL;
     }
@@ -182,7 +185,8 @@ static bool reserve(struct queue *q, const struct capacity_need *room, uint64_t 
     if (e == NULL || now_ns - e->blocked_ns < q->config.reserve_after_ns) {
         return false;
     }
-    if (!may_run_more(e->tenant) || !cast_shadow(q, e, room, now_ns, ret)) {
+    if (is_late(q, e, now_ns) || !may_run_more(e->tenant) ||
+        !cast_shadow(q, e, room, now_ns, ret)) {
         block_anew(q, e, now_ns);
         return false;
     }
