@@ -11,8 +11,6 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-/* Threads: 64 of QEMU's block layer, 8 vCPUs, RCU, the main loop; as RLIMIT_NPROC in the jail. */
-#define GROUP_PIDS 128
 /* Thousandths of a CPU beside the vCPUs, for the monitor's own threads. */
 #define GROUP_CPU_OVERHEAD 500
 #define GROUP_WEIGHT       100
@@ -206,7 +204,7 @@ int hold_group(struct hold *hold, uint64_t machine_bytes, uint64_t vcpus, int st
     struct err no_disk = ERR_INIT;
     struct cgroup_limits limits = {
         .memory_bytes = machine_bytes + ENGINE_OVERHEAD_BYTES,
-        .pids = GROUP_PIDS,
+        .pids = HOLD_PIDS,
         .cpu_milli = vcpus * 1000 + GROUP_CPU_OVERHEAD,
         .cpu_weight = GROUP_WEIGHT,
         .io_weight = GROUP_WEIGHT,

@@ -14,6 +14,9 @@
 #include "sup/ledger.h"
 #include "sys/cgroup.h"
 
+/* Threads: 64 of QEMU's block layer, 8 vCPUs, RCU, the main loop; as RLIMIT_NPROC in the jail. */
+#define HOLD_PIDS 128
+
 struct hold {
     struct cgroup_host host;
     struct ledger_slot slot;

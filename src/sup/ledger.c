@@ -113,8 +113,7 @@ static int sum_one(void *arg, enum ledger_state state, const struct ledger_entry
     return 0;
 }
 
-/* Fills what the caller left to the host. */
-static int ask_host(int store_fd, struct ledger_capacity *c, struct err *err)
+int ledger_ask_host(int store_fd, struct ledger_capacity *c, struct err *err)
 {
     struct sysinfo info = {0};
     struct statvfs fs = {0};
@@ -278,7 +277,7 @@ int ledger_admit(int store_fd, const struct ledger_need *need,
         r = ledger_each(&dir, sum_one, &sums, err);
     }
     if (r == 0) {
-        r = ask_host(store_fd, &c, err);
+        r = ledger_ask_host(store_fd, &c, err);
     }
     if (r == 0) {
         r = check_capacity(need, &c, &sums, err);
@@ -368,7 +367,7 @@ int ledger_set_disk(struct ledger_slot *slot, int store_fd, uint64_t disk_bytes,
     if (r == 0 && disk_bytes > entry.disk_bytes) {
         r = ledger_each(&dir, sum_one, &sums, err);
         if (r == 0) {
-            r = ask_host(store_fd, &c, err);
+            r = ledger_ask_host(store_fd, &c, err);
         }
         if (r == 0) {
             const struct budget budget = disk_budget(disk_bytes - entry.disk_bytes, &c, &sums);

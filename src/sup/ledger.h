@@ -59,6 +59,13 @@ struct ledger_capacity {
     uint64_t disk_reserve_bytes;     /* 256 MiB */
 };
 
+/*
+ * Replaces each 0 by what the host has now, or the default: what an admission would go by. store_fd
+ * names the file system. ERR_HOST.
+ */
+must_use int ledger_ask_host(int store_fd, struct ledger_capacity *capacity,
+                             struct err *err) nonnull_all;
+
 /* A slot that is held. Owns its descriptors. */
 struct ledger_slot {
     int fd;       /* STATE/slots/N, locked; -1 is the empty value */
