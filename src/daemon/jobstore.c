@@ -237,29 +237,31 @@ static int get_job(sqlite3_stmt *st, struct job_info *ret, struct err *err)
     return 0;
 }
 
-/* Up to max rows into ret; one more is only counted in *ret_more. */
-static int get_jobs(struct call *c, struct job_info *ret, size_t max, size_t *ret_n, bool *ret_more,
-                    struct err *err)
+/* The statement was told put_limit(). */
+static int get_jobs(struct call *c, struct jobstore_page *page, struct err *err)
 {
     size_t n = 0;
     int r = 0;
 
-    while (n < max && (r = call_row(c, err)) > 0) {
-        r = get_job(c->st, &ret[n], err);
+    while ((r = call_row(c, err)) > 0 && n < page->max) {
+        r = get_job(c->st, &page->jobs[n], err);
         if (r < 0) {
             return r;
         }
         n++;
     }
-    if (r >= 0 && n == max && ret_more != NULL) {
-        r = call_row(c, err);
-        *ret_more = r > 0;
-    }
     if (r < 0) {
         return r;
     }
-    *ret_n = n;
+    page->n = n;
+    page->more = r > 0;
     return 0;
+}
+
+/* One more than there is room for tells whether there are more. */
+static void put_limit(struct call *c, const struct jobstore_page *page)
+{
+    put_u64(c, (uint64_t)page->max + 1);
 }
 
 static int no_job(const char *what, struct err *err)
@@ -345,11 +347,10 @@ int jobstore_insert(struct jobstore *s, const struct job_info *job, const char *
 }
 
 int jobstore_key(struct jobstore *s, const char *tenant, const char *key, uint64_t now_ms,
-                 char ret_id[JOB_ID_SIZE], struct digest *ret_body, struct err *err)
+                 struct jobstore_key *ret, struct err *err)
 {
     auto_call struct call c = call_of(s, STMT_KEY_GET, "look up an Idempotency-Key");
-    struct digest body = {.hex = ""};
-    char id[JOB_ID_SIZE] = "";
+    struct jobstore_key found = {.id = ""};
     int r = 0;
 
     put_text(&c, tenant);
@@ -359,12 +360,12 @@ int jobstore_key(struct jobstore *s, const char *tenant, const char *key, uint64
     if (r <= 0) {
         return r;
     }
-    if (!get_text(c.st, 0, id, sizeof(id)) || !job_id_ok(id) ||
-        !get_text(c.st, 1, body.hex, sizeof(body.hex)) || !digest_is_hex(body.hex)) {
+    if (!get_text(c.st, 0, found.id, sizeof(found.id)) || !job_id_ok(found.id) ||
+        !get_text(c.st, 1, found.body.hex, sizeof(found.body.hex)) ||
+        !digest_is_hex(found.body.hex)) {
         return odd_row(err);
     }
-    memcpy(ret_id, id, sizeof(id));
-    *ret_body = body;
+    *ret = found;
     return 1;
 }
 
@@ -413,18 +414,35 @@ static int place_of(const struct jobstore *s, const char *tenant, const char *id
     return r < 0 ? r : 0;
 }
 
-int jobstore_list(struct jobstore *s, const char *tenant, const struct job_filter *filter,
-                  struct job_info *ret, size_t *ret_n, bool *ret_more, struct err *err)
+/* page is empty; before: the sequence number of the cursor. */
+static int list_rows(const struct jobstore *s, const char *tenant, const struct job_filter *filter,
+                     uint64_t before, struct jobstore_page *page, struct err *err)
 {
     bool exact = filter->verdict >= 0 || (filter->state >= 0 && filter->state != JOB_ENDED);
-    enum jobstore_stmt stmt = STMT_LIST;
-    struct call c;
+    auto_call struct call c = call_of(s,
+                                      exact                        ? STMT_LIST_EXACT
+                                      : filter->state == JOB_ENDED ? STMT_LIST_ENDED
+                                                                   : STMT_LIST,
+                                      "list jobs");
+
+    put_text(&c, tenant);
+    put_u64(&c, before);
+    put_limit(&c, page);
+    if (exact) {
+        put_int(&c, filter->verdict >= 0 ? JOB_ENDED : filter->state);
+        put_int(&c, filter->verdict >= 0 ? filter->verdict : -1);
+    }
+    return get_jobs(&c, page, err);
+}
+
+int jobstore_list(struct jobstore *s, const char *tenant, const struct job_filter *filter,
+                  struct jobstore_page *page, struct err *err)
+{
     uint64_t before = INT64_MAX;
-    bool more = false;
     int r = 0;
 
-    if (filter->limit == 0 || filter->limit > JOB_PAGE_MAX) {
-        return err_usage(err, "list jobs: the limit is not 1 to %u", JOB_PAGE_MAX);
+    if (page->max == 0 || page->max > JOB_PAGE_MAX) {
+        return err_usage(err, "list jobs: a page is 1 to %u of them", JOB_PAGE_MAX);
     }
     if (filter->after[0] != '\0') {
         r = place_of(s, tenant, filter->after, &before, NULL, err);
@@ -434,29 +452,11 @@ int jobstore_list(struct jobstore *s, const char *tenant, const struct job_filte
     }
     /* Whatever has a verdict has ended. */
     if (filter->verdict >= 0 && filter->state >= 0 && filter->state != JOB_ENDED) {
-        *ret_n = 0;
-        *ret_more = false;
+        page->n = 0;
+        page->more = false;
         return 0;
     }
-    if (exact) {
-        stmt = STMT_LIST_EXACT;
-    } else if (filter->state == JOB_ENDED) {
-        stmt = STMT_LIST_ENDED;
-    }
-    c = call_of(s, stmt, "list jobs");
-    put_text(&c, tenant);
-    put_u64(&c, before);
-    put_u64(&c, filter->limit + 1);
-    if (exact) {
-        put_int(&c, filter->verdict >= 0 ? JOB_ENDED : filter->state);
-        put_int(&c, filter->verdict >= 0 ? filter->verdict : -1);
-    }
-    r = get_jobs(&c, ret, filter->limit, ret_n, &more, err);
-    call_done(&c);
-    if (r == 0) {
-        *ret_more = more;
-    }
-    return r;
+    return list_rows(s, tenant, filter, before, page, err);
 }
 
 /* A change of one row that has not ended; what it is when there was none to change. */
@@ -570,8 +570,8 @@ int jobstore_purged(struct jobstore *s, const char *id, struct err *err)
     return r < 0 ? r : err_set(err, ERR_USAGE, EBUSY, "the job has not ended: cancel it first");
 }
 
-int jobstore_unended(struct jobstore *s, const char *after, struct job_info *ret, size_t max,
-                     size_t *ret_n, struct err *err)
+int jobstore_unended(struct jobstore *s, const char *after, struct jobstore_page *page,
+                     struct err *err)
 {
     auto_call struct call c = call_of(s, STMT_UNENDED, "list the jobs that have not ended");
     uint64_t seq = 0;
@@ -581,12 +581,12 @@ int jobstore_unended(struct jobstore *s, const char *after, struct job_info *ret
         return r;
     }
     put_u64(&c, seq);
-    put_u64(&c, max);
-    return get_jobs(&c, ret, max, ret_n, NULL, err);
+    put_limit(&c, page);
+    return get_jobs(&c, page, err);
 }
 
-int jobstore_kept(struct jobstore *s, const char *tenant, const char *after, struct job_info *ret,
-                  size_t max, size_t *ret_n, struct err *err)
+int jobstore_kept(struct jobstore *s, const char *tenant, const char *after,
+                  struct jobstore_page *page, struct err *err)
 {
     auto_call struct call c =
         call_of(s, tenant != NULL ? STMT_KEPT_OF : STMT_KEPT, "list the jobs that keep bytes");
@@ -602,11 +602,11 @@ int jobstore_kept(struct jobstore *s, const char *tenant, const char *after, str
     }
     put_u64(&c, ended_ms);
     put_u64(&c, seq);
-    put_u64(&c, max);
+    put_limit(&c, page);
     if (tenant != NULL) {
         put_text(&c, tenant);
     }
-    return get_jobs(&c, ret, max, ret_n, NULL, err);
+    return get_jobs(&c, page, err);
 }
 
 static int get_account(const struct jobstore *s, const char *tenant, struct jobstore_tenant *ret,

@@ -57,22 +57,33 @@ void jobstore_free_p(struct jobstore **s) nonnull_all;
 must_use int jobstore_insert(struct jobstore *s, const struct job_info *job, const char *key,
                              const struct digest *body, struct err *err) nonnull_args(1, 2, 5);
 
-/* 1: the job that came with this key and its body's digest; 0: there is none, or it is too old. */
+struct jobstore_key {
+    char id[JOB_ID_SIZE]; /* of the job that came with it */
+    struct digest body;
+};
+
+/* 1: *ret is what is known of the key; 0: nothing is, or it is too old. */
 must_use int jobstore_key(struct jobstore *s, const char *tenant, const char *key, uint64_t now_ms,
-                          char ret_id[JOB_ID_SIZE], struct digest *ret_body,
-                          struct err *err) nonnull_all;
+                          struct jobstore_key *ret, struct err *err) nonnull_all;
 
 /* tenant NULL: whosever it is. ERR_USAGE/-ENOENT if there is none, also for an id of odd form. */
 must_use int jobstore_get(struct jobstore *s, const char *tenant, const char *id,
                           struct job_info *ret, struct err *err) nonnull_args(1, 3, 4, 5);
 
+/* Jobs in some order, as many as there is room for. */
+struct jobstore_page {
+    struct job_info *jobs; /* the caller's, with room for max */
+    size_t max;
+    size_t n;  /* answer: so many */
+    bool more; /* answer: there are more */
+};
+
 /*
- * As service_list(): newest first, room for filter->limit in ret. ERR_USAGE/-ENOENT if the cursor
- * names none of the tenant's jobs. The work is bounded by the page, not by what is kept.
+ * As service_list(): newest first; page->max counts, filter->limit does not. ERR_USAGE/-ENOENT if
+ * the cursor names none of the tenant's jobs. The work is bounded by the page, not by what is kept.
  */
 must_use int jobstore_list(struct jobstore *s, const char *tenant, const struct job_filter *filter,
-                           struct job_info *ret, size_t *ret_n, bool *ret_more,
-                           struct err *err) nonnull_all;
+                           struct jobstore_page *page, struct err *err) nonnull_all;
 
 /*
  * Puts down state (not JOB_ENDED), attempts, cancel, started_ms, machine_id and kept_bytes of
@@ -102,16 +113,15 @@ must_use int jobstore_purged(struct jobstore *s, const char *id, struct err *err
  * Jobs that have not ended in the order in which they came: what a start goes on with. after: the
  * id of the last one of the page before (it may have ended meanwhile), "" = from the first.
  */
-must_use int jobstore_unended(struct jobstore *s, const char *after, struct job_info *ret,
-                              size_t max, size_t *ret_n, struct err *err) nonnull_all;
+must_use int jobstore_unended(struct jobstore *s, const char *after, struct jobstore_page *page,
+                              struct err *err) nonnull_all;
 
 /*
  * Ended jobs whose bytes are kept, the first to end first. tenant NULL: of all. after: as above
  * (-ENOENT if the row is gone), "" = from the first.
  */
 must_use int jobstore_kept(struct jobstore *s, const char *tenant, const char *after,
-                           struct job_info *ret, size_t max, size_t *ret_n, struct err *err)
-    nonnull_args(1, 3, 4, 6, 7);
+                           struct jobstore_page *page, struct err *err) nonnull_args(1, 3, 4, 5);
 
 struct jobstore_tenant {
     char name[JOB_TENANT_SIZE];
