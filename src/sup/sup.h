@@ -21,7 +21,9 @@
 enum sup_event_kind {
     SUP_STDOUT, /* bytes as they came from the program, in order, up to the cap */
     SUP_STDERR,
-    SUP_PHASE,  /* text: the phase that begins ("boot", "run", "collect", ...) */
+    SUP_PHASE, /* text: the phase that begins ("boot", "run", "collect", ...) */
+    /* text: the machine's id, 32 hex digits, as soon as it is drawn: its record has this name */
+    SUP_MACHINE,
     SUP_RESULT, /* the JSON object of the contract; last */
     /* From a supervisor without a job alone, see sup_prepare(). */
     SUP_WAITS, /* its machine is ready; it waits for a job */
