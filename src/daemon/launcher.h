@@ -78,7 +78,7 @@ must_use int launcher_plan(struct launcher *l, const struct spec *const *specs, 
 /* Text answers (JSON of ours): images, capacity and pool, one record by its id, the doctor. */
 enum launcher_text {
     LAUNCHER_IMAGES = 1, /* [{"name","digest","bytes","created","packages"}] */
-    LAUNCHER_CAPACITY,   /* ledger, pool, engine: see launcher-text.h */
+    LAUNCHER_CAPACITY,   /* ledger, pool, engine: see launcher-text.c */
     LAUNCHER_RECORD,     /* records_load(); fails with -ENOENT if there is none of that id */
 };
 
@@ -89,7 +89,7 @@ struct launcher_answer {
     uint64_t number;
     int failed;           /* 0, or a positive errno; why then says it */
     enum err_class class; /* of the failure: ERR_USAGE is the specification's fault */
-    struct sup sup;       /* of launcher_ask_start(): fd alone, the process is the launcher's */
+    struct sup sup;       /* of launcher_ask_start(): as of sup_adopt(); use sup_try_next() */
     bool pooled;          /* it had been waiting */
     struct buf text;      /* of launcher_ask_text() */
     char why[ERR_MSG_MAX];
