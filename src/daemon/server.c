@@ -82,7 +82,7 @@ struct tenant call_tenant(const struct call *call)
 {
     struct tenant t = {0};
 
-    memcpy(t.name, call->tenant_name, sizeof(t.name));
+    memcpy(t.name, call->who.name, sizeof(t.name));
     return t;
 }
 
@@ -225,9 +225,9 @@ static int authorize(struct call *call, const struct front_conn *conn, struct re
         return 0;
     }
     r = call->o->authorize(call->o->authorize_ctx, call_header(call, "Authorization"),
-                           front_is_local(conn), &call->tenant, ret, err);
+                           front_is_local(conn), &call->who, ret, err);
     if (r == 0) {
-        memcpy(call->tenant_name, call->tenant->name, sizeof(call->tenant_name));
+        call->tenant = &call->who;
     }
     return r;
 }
@@ -398,7 +398,7 @@ static void on_completed(void *ctx, struct MHD_Connection *mhd, void **call_ptr,
     log_event(s->o.log, LOG_DEBUG, "request", call->match.id[0] != '\0' ? call->match.id : NULL,
               LOG_TEXT("method", call->match.route != NULL ? call->match.route->method : "-"),
               LOG_TEXT("route", call->match.route != NULL ? call->match.route->path : "-"),
-              LOG_NUMBER("status", call->status), LOG_TEXT("tenant", call->tenant_name),
+              LOG_NUMBER("status", call->status), LOG_TEXT("tenant", call->who.name),
               LOG_NUMBER("us", ns / 1000));
     if (conn != NULL) {
         front_set_request(conn, NULL);

@@ -37,11 +37,11 @@ enum server_kind {
 
 /*
  * Who asks. authorization: the header's value, NULL if there is none. local: the socket is a unix
- * socket or a loopback address. *ret_tenant lives at least until the loop's next turn. Negative:
- * *ret_refusal if its status is not 0, else err (500).
+ * socket or the peer a loopback address. What *ret_tenant points to lives at least until the loop's
+ * next turn. Negative: *ret_refusal if its status is not 0, else err (500).
  */
 typedef int server_authorize(void *ctx, const char *authorization, bool local,
-                             const struct tenant **ret_tenant, struct refusal *ret_refusal,
+                             struct tenant *ret_tenant, struct refusal *ret_refusal,
                              struct err *err);
 
 struct server_options {

@@ -153,7 +153,7 @@ struct spec_extra {
     uint64_t *ret;     /* stays as it is if the member is not there */
 };
 
-#define SPEC_FIELD_SIZE 128u
+#define SPEC_FIELD_SIZE 256u
 
 /*
  * The same with such members. On ERR_USAGE ret_field is the path of the member that was wrong
