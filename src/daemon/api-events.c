@@ -21,9 +21,8 @@
 #include "sys/fd.h"
 
 #define EVENT_BYTES_MAX (64 * KIB)
-#define RESULT_TEXT_MAX (16 * MIB)
 /* A result carries both streams, each up to API_INLINE_MAX, six bytes for one at worst. */
-#define TEXT_BYTES_MAX (RESULT_TEXT_MAX + 2 * 6 * API_INLINE_MAX)
+#define TEXT_BYTES_MAX (API_RESULT_MAX + 2 * 6 * API_INLINE_MAX)
 #define BLOCK_BYTES    (16 * KIB)
 
 struct stream {
@@ -93,7 +92,7 @@ static int put_stream(struct stream *s, const struct jobfiles_event *e, struct e
     auto_free uint8_t *data = NULL;
     uint64_t left = e->len - s->sent;
     size_t want = left < EVENT_BYTES_MAX ? (size_t)left : EVENT_BYTES_MAX;
-    size_t got = 0;
+    ssize_t got = 0;
     bool last = false;
     int r = 0;
 
@@ -101,17 +100,17 @@ static int put_stream(struct stream *s, const struct jobfiles_event *e, struct e
     if (data == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "send an event: out of memory");
     }
-    r = jobfiles_stream(s->dirfd, e->kind, e->offset + s->sent, data, want, &got, err);
-    if (r < 0) {
-        return r;
+    got = jobfiles_stream(s->dirfd, e->kind, e->offset + s->sent, data, want, err);
+    if (got < 0) {
+        return (int)got;
     }
     if (got == 0 && want > 0) {
         return err_set(err, ERR_HOST, EIO, "a job's stream is shorter than its events say");
     }
-    last = s->sent + got == e->len;
+    last = s->sent + (uint64_t)got == e->len;
     r = put_event(s, last ? e->seq : 0, e->kind == JOBFILES_STDOUT ? "stdout" : "stderr",
-                  api_data_json(data, got), err);
-    s->sent = last ? 0 : s->sent + got;
+                  api_data_json(data, (size_t)got), err);
+    s->sent = last ? 0 : s->sent + (uint64_t)got;
     s->after = last ? e->seq : s->after;
     return r;
 }

@@ -8,7 +8,6 @@
 
 #include "daemon/jobfiles.h"
 #include "job/json-build.h"
-#include "job/result.h"
 #include "job/verdict.h"
 #include "sys/fd.h"
 
@@ -93,7 +92,6 @@ static int fill_stream(json_t *result, const char *name, int dirfd, enum jobfile
     json_t *filled = NULL;
     size_t len = 0;
     size_t n = 0;
-    int r = 0;
 
     if (!json_is_null(json_object_get(member, "data")) || !json_is_integer(bytes) ||
         json_integer_value(bytes) < 0 || (uint64_t)json_integer_value(bytes) > API_INLINE_MAX) {
@@ -105,17 +103,16 @@ static int fill_stream(json_t *result, const char *name, int dirfd, enum jobfile
         return err_set(err, ERR_HOST, ENOMEM, "show a result: out of memory");
     }
     while (n < len) {
-        size_t got = 0;
+        ssize_t got = jobfiles_stream(dirfd, kind, n, data + n, len - n, err);
 
-        r = jobfiles_stream(dirfd, kind, n, data + n, len - n, &got, err);
-        if (r < 0) {
-            return r;
+        if (got < 0) {
+            return (int)got;
         }
         if (got == 0) {
             return err_set(err, ERR_HOST, EIO, "the job's %s is shorter than its result says",
                            name);
         }
-        n += got;
+        n += (size_t)got;
     }
     filled = api_data_json(data, len);
     if (filled == NULL || json_object_update(member, filled) < 0) {
@@ -132,7 +129,7 @@ static int read_result(struct call *call, const struct job_info *info, json_t **
 {
     struct tenant tenant = call_tenant(call);
     auto_fd int dirfd = -1;
-    auto_buf struct buf text = BUF_INIT(RESULT_JSON_MAX);
+    auto_buf struct buf text = BUF_INIT(API_RESULT_MAX);
     json_t *json = NULL;
     json_error_t error;
     int r = 0;
@@ -142,12 +139,12 @@ static int read_result(struct call *call, const struct job_info *info, json_t **
         return 0;
     }
     r = service_files(call->o->service, &tenant, info->id, &dirfd, err);
-    if (r == -ENOENT && err->class == ERR_USAGE) {
-        *err = (struct err)ERR_INIT;
-        return 0;
-    }
     if (r == 0) {
         r = jobfiles_result(dirfd, &text, err);
+    }
+    if (r == -ENOENT && err->class == ERR_USAGE) {
+        *err = (struct err)ERR_INIT; /* purged meanwhile, or it ended without any */
+        return 0;
     }
     if (r < 0) {
         return r;

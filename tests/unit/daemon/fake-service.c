@@ -152,6 +152,17 @@ static struct fake_job *find(struct service *s, const char *tenant, const char *
     return NULL;
 }
 
+/* A test that names a job which is not there is wrong. */
+static struct fake_job *known(struct service *s, const char *id)
+{
+    struct fake_job *j = find(s, NULL, id);
+
+    if (j == NULL) {
+        abort();
+    }
+    return j;
+}
+
 static int not_found(struct err *err)
 {
     return err_set(err, ERR_USAGE, ENOENT, "there is no such job");
@@ -171,7 +182,7 @@ static void news(struct service *s, const char *id)
 
 int fake_run(struct service *s, const char *id, struct err *err)
 {
-    struct fake_job *j = find(s, NULL, id);
+    struct fake_job *j = known(s, id);
     int r = 0;
 
     j->info.state = JOB_RUNNING;
@@ -184,7 +195,7 @@ int fake_run(struct service *s, const char *id, struct err *err)
 
 int fake_print(struct service *s, const char *id, const void *data, size_t len, struct err *err)
 {
-    struct fake_job *j = find(s, NULL, id);
+    struct fake_job *j = known(s, id);
     int r = jobfiles_put_stream(&j->files, JOBFILES_STDOUT, data, len, err);
 
     news(s, id);
@@ -209,7 +220,7 @@ static int put_output(struct fake_job *j, struct err *err)
 
 int fake_end(struct service *s, const char *id, int verdict, struct err *err)
 {
-    struct fake_job *j = find(s, NULL, id);
+    struct fake_job *j = known(s, id);
     char text[512];
     int n = 0;
     int r = put_output(j, err);
