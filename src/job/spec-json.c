@@ -465,6 +465,12 @@ static int take_cold_interpreter(struct spec *spec, json_t *json, struct err *er
     return get_bool(json, "cold_interpreter", &spec->cold_interpreter, err);
 }
 
+/* Members that the caller knows besides. */
+struct extras {
+    const struct spec_extra *list;
+    size_t n;
+};
+
 static const struct key {
     const char *name;
     int (*take)(struct spec *spec, json_t *json, struct err *err);
@@ -498,8 +504,24 @@ static bool is_known(const char *name)
     return false;
 }
 
+static const struct spec_extra *find_extra(const struct extras *extras, const char *name)
+{
+    for (size_t i = 0; i < extras->n; i++) {
+        if (strcmp(extras->list[i].name, name) == 0) {
+            return &extras->list[i];
+        }
+    }
+    return NULL;
+}
+
+static void set_field(char field[SPEC_FIELD_SIZE], const char *name)
+{
+    (void)snprintf(field, SPEC_FIELD_SIZE, "%s", name);
+}
+
 /* Which keys may, must and must not stand together. */
-static int check_keys(json_t *json, struct err *err)
+static int check_keys(json_t *json, const struct extras *extras, char field[SPEC_FIELD_SIZE],
+                      struct err *err)
 {
     static const struct {
         const char *one, *other;
@@ -513,38 +535,103 @@ static int check_keys(json_t *json, struct err *err)
 
     json_object_foreach(json, key, item)
     {
-        if (!is_known(key)) {
+        if (!is_known(key) && find_extra(extras, key) == NULL) {
+            set_field(field, text_of_str(key).s);
             return err_usage(err, "'%s': unknown key", text_of_str(key).s);
         }
     }
     for (size_t i = 0; i < ARRAY_LEN(exclusive); i++) {
         if (json_object_get(json, exclusive[i].one) != NULL &&
             json_object_get(json, exclusive[i].other) != NULL) {
+            set_field(field, exclusive[i].other);
             return err_usage(err, "'%s' and '%s' exclude each other; give one of them",
                              exclusive[i].one, exclusive[i].other);
         }
     }
     if (json_object_get(json, "command") != NULL) {
-        return json_object_get(json, "image") != NULL
-                   ? 0
-                   : err_usage(err, "'command' needs 'image'; add it");
+        if (json_object_get(json, "image") != NULL) {
+            return 0;
+        }
+        set_field(field, "image");
+        return err_usage(err, "'command' needs 'image'; add it");
     }
     if (json_object_get(json, "language") == NULL) {
+        set_field(field, "language");
         return err_usage(err, "nothing to run; give 'language' and 'code', or 'image' and "
                               "'command'");
     }
     if (json_object_get(json, "code") == NULL && json_object_get(json, "code_base64") == NULL) {
+        set_field(field, "code");
         return err_usage(err, "'language' needs 'code' or 'code_base64'; add it");
     }
     return 0;
 }
 
-int spec_from_json(struct spec *spec, const char *text, size_t len, struct err *err)
+/* Messages begin with the member's path and ": "; a name from the document may cut it short. */
+static void field_of_message(char field[SPEC_FIELD_SIZE], const char *key, const char *msg)
 {
+    const char *end = strstr(msg, ": ");
+    size_t n = end != NULL ? (size_t)(end - msg) : 0;
+
+    set_field(field, key);
+    if (strncmp(msg, key, strlen(key)) == 0 && n > strlen(key) && n < SPEC_FIELD_SIZE) {
+        memcpy(field, msg, n);
+        field[n] = '\0';
+    }
+}
+
+static int take_extra(const struct spec_extra *extra, const json_t *json, struct err *err)
+{
+    json_int_t v = 0;
+    int r = want(json, JSON_INTEGER, "an integer", extra->name, err);
+
+    if (r < 0) {
+        return r;
+    }
+    v = json_integer_value(json);
+    if (v < 0 || (uint64_t)v < extra->min || (uint64_t)v > extra->max) {
+        return err_usage(
+            err, "%s: %" PRId64 " is out of range; give an integer from %" PRIu64 " to %" PRIu64,
+            extra->name, (int64_t)v, extra->min, extra->max);
+    }
+    *extra->ret = (uint64_t)v;
+    return 0;
+}
+
+static int take_all(struct spec *spec, json_t *json, const struct extras *extras,
+                    char field[SPEC_FIELD_SIZE], struct err *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        json_t *item = json_object_get(json, keys[i].name);
+        int r = item != NULL ? keys[i].take(spec, item, err) : 0;
+
+        if (r < 0) {
+            field_of_message(field, keys[i].name, err->msg);
+            return r;
+        }
+    }
+    for (size_t i = 0; i < extras->n; i++) {
+        const json_t *item = json_object_get(json, extras->list[i].name);
+        int r = item != NULL ? take_extra(&extras->list[i], item, err) : 0;
+
+        if (r < 0) {
+            set_field(field, extras->list[i].name);
+            return r;
+        }
+    }
+    return 0;
+}
+
+int spec_from_json_extra(struct spec *spec, const char *text, size_t len,
+                         const struct spec_extra *extra, size_t n_extra,
+                         char ret_field[SPEC_FIELD_SIZE], struct err *err)
+{
+    const struct extras extras = {.list = extra, .n = n_extra};
     json_auto_t *json = NULL;
     json_error_t error;
     int r = 0;
 
+    ret_field[0] = '\0';
     if (len > SPEC_JSON_MAX) {
         return err_usage(err,
                          "the job has %zu bytes, at most %llu are possible; give large inputs "
@@ -566,14 +653,30 @@ int spec_from_json(struct spec *spec, const char *text, size_t len, struct err *
     if (!json_is_object(json)) {
         return err_usage(err, "a job must be a JSON object, but this is %s", type_name(json));
     }
-    r = check_keys(json, err);
-    for (size_t i = 0; i < ARRAY_LEN(keys) && r == 0; i++) {
-        json_t *item = json_object_get(json, keys[i].name);
+    r = check_keys(json, &extras, ret_field, err);
+    return r < 0 ? r : take_all(spec, json, &extras, ret_field, err);
+}
 
-        if (item == NULL) {
-            continue;
-        }
-        r = keys[i].take(spec, item, err);
+int spec_from_json(struct spec *spec, const char *text, size_t len, struct err *err)
+{
+    char field[SPEC_FIELD_SIZE];
+
+    return spec_from_json_extra(spec, text, len, NULL, 0, field, err);
+}
+
+int spec_add_input_data(struct spec *spec, const char *name, const void *data, size_t len,
+                        const char *label, struct err *err)
+{
+    struct spec_input input = {.name = strdup(name), .data = malloc(len + 1), .data_len = len};
+    int r = 0;
+
+    if (input.name == NULL || input.data == NULL) {
+        r = spec_no_memory(err);
+    } else {
+        memcpy(input.data, data, len);
+        r = spec_append_input(spec, &input, label, err);
     }
+    free(input.name);
+    free(input.data);
     return r;
 }

@@ -148,6 +148,28 @@ must_use int spec_check(const struct spec *spec, struct err *err) nonnull_all;
 must_use int spec_from_json(struct spec *spec, const char *text, size_t len,
                             struct err *err) nonnull_all;
 
+/* A member that the caller's documents have besides: an integer from min to max. */
+struct spec_extra {
+    const char *name;
+    uint64_t min, max; /* max at most INT64_MAX */
+    uint64_t *ret;     /* stays as it is if the member is not there */
+};
+
+#define SPEC_FIELD_SIZE 256u
+
+/*
+ * The same with such members. On ERR_USAGE ret_field is the path of the member that was wrong
+ * ("limits.wall_ms", "files[2].name"), "" if it was none, or the document itself.
+ */
+must_use int spec_from_json_extra(struct spec *spec, const char *text, size_t len,
+                                  const struct spec_extra *extra, size_t n_extra,
+                                  char ret_field[SPEC_FIELD_SIZE], struct err *err)
+    nonnull_args(1, 2, 6, 7);
+
+/* An input of bytes, copied, under the rules of every input's name. label names it in messages. */
+must_use int spec_add_input_data(struct spec *spec, const char *name, const void *data, size_t len,
+                                 const char *label, struct err *err) nonnull_all;
+
 /* True if --disk and --inodes are the defaults: machines can be saved with that disk mounted. */
 must_use bool spec_disk_is_default(const struct spec_limits *limits) nonnull_all;
 

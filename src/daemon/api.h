@@ -1,0 +1,31 @@
+/* api.h - the handlers of the routes, and what they share. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/base.h"
+
+#include "daemon/call.h"
+#include "daemon/service.h"
+
+/* One after the other as in the table of routes (route.c). */
+call_handler api_submit, api_list, api_get, api_cancel, api_purge, api_stdout, api_stderr,
+    api_output, api_record, api_events, api_images, api_capacity, api_healthz, api_readyz,
+    api_metrics, api_openapi;
+
+#define API_INLINE_MAX (1 * MIB) /* a stream up to this stands in the result itself */
+
+#define API_RESULT_MAX (64 * MIB) /* of a result.json; larger ones are an error of the host */
+
+/* The job as the API shows it, without its result. NULL: no memory. */
+json_t *api_job_json(const struct job_info *info) nonnull_all;
+/*
+ * The same; if it has ended the member "result" is added: result.json with the streams filled in,
+ * null if there is none any more.
+ */
+must_use int api_job_full(struct call *call, const struct job_info *info, json_t **ret,
+                          struct err *err) nonnull_all;
+/* {"encoding":"utf8"|"base64","data":...}. NULL: no memory. */
+json_t *api_data_json(const void *data, size_t len) nonnull_args(1);
+/* A negative return of the service as a refusal: ERR_USAGE/-ENOENT is 404, -EBUSY 409. */
+must_use int api_refuse(int r, const struct err *err, struct refusal *ret_refusal) nonnull_all;

@@ -1,0 +1,6 @@
+/* openapi.h - the API's own description (openapi.json), as it is in the tree. */
+#pragma once
+
+#include <stddef.h>
+
+extern const char openapi_json[], openapi_json_end[];
