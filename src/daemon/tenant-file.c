@@ -195,6 +195,40 @@ int token_load(int tokens_fd, const char *id, struct token *ret, struct err *err
 
 /* --- the directory --- */
 
+/* A directory that is there, or is made as its parent's owner's. */
+static int open_dir(int parent, const char *name, bool make, int *ret_fd, struct err *err)
+{
+    struct stat st = {0};
+    bool made = make && mkdirat(parent, name, 0700) == 0;
+    int r = 0;
+
+    if (make && !made && errno != EEXIST) {
+        return err_sys(err, "make '%s' in the state directory", name);
+    }
+    r = fd_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0, ret_fd, err);
+    if (r == 0 && made &&
+        (fstat(parent, &st) < 0 || fchown(*ret_fd, st.st_uid, st.st_gid) < 0)) {
+        r = err_sys(err, "give '%s' to the owner of its directory", name);
+        fd_close_p(ret_fd);
+    }
+    return r;
+}
+
+int token_open_dir(int state_fd, bool make, int *ret_fd, struct err *err)
+{
+    auto_fd int daemon = -1;
+    auto_fd int tokens = -1;
+    int r = open_dir(state_fd, "daemon", make, &daemon, err);
+
+    if (r == 0) {
+        r = open_dir(daemon, "tokens", make, &tokens, err);
+    }
+    if (r == 0) {
+        *ret_fd = STEAL_FD(&tokens);
+    }
+    return r;
+}
+
 struct names {
     char (*v)[NAME_MAX_LEN + 1];
     size_t n, cap;

@@ -101,9 +101,7 @@ static void close_cpu(const struct tenant_quota *quota, struct spec *spec)
     if (quota->cpu_ns == 0 || spec->cpu_given || most <= quota->cpu_ns) {
         return;
     }
-    if (spec->limits.cpu_ns > quota->cpu_ns || emulated) {
-        spec->limits.cpu_ns = quota->cpu_ns;
-    }
+    spec->limits.cpu_ns = quota->cpu_ns;
     spec->cpu_given = true;
 }
 
