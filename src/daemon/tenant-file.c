@@ -206,8 +206,7 @@ static int open_dir(int parent, const char *name, bool make, int *ret_fd, struct
         return err_sys(err, "make '%s' in the state directory", name);
     }
     r = fd_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0, ret_fd, err);
-    if (r == 0 && made &&
-        (fstat(parent, &st) < 0 || fchown(*ret_fd, st.st_uid, st.st_gid) < 0)) {
+    if (r == 0 && made && (fstat(parent, &st) < 0 || fchown(*ret_fd, st.st_uid, st.st_gid) < 0)) {
         r = err_sys(err, "give '%s' to the owner of its directory", name);
         fd_close_p(ret_fd);
     }
