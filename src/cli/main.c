@@ -14,6 +14,7 @@
 #include "cli/cmd-run.h"
 #include "cli/cmd-suite.h"
 #include "cli/cmd-template.h"
+#include "cli/cmd-token.h"
 #include "cli/cmd-version.h"
 #include "cli/opt.h"
 
@@ -26,6 +27,7 @@ static const struct opt_sub subs[] = {
     {"image", "build, list, verify, remove and update images", cmd_image},
     {"template", "build, list, verify and remove saved states of machines", cmd_template},
     {"records", "list and show what is on record of finished jobs", cmd_records},
+    {"token", "say who may submit jobs to airlockd, and how many", cmd_token},
     {"suite", "run hostile programs and say whether each came to its known end", cmd_suite},
     {"bench", "measure jobs on this host, and where their time goes", cmd_bench},
     {"doctor", "examine this host: what works, what is missing, and the remedy", cmd_doctor},

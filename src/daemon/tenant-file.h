@@ -80,6 +80,12 @@ must_use bool token_digest_equal(const struct digest *a, const struct digest *b)
 must_use int token_create(int tokens_fd, struct token *token, char ret_text[TOKEN_TEXT_SIZE],
                           struct err *err) nonnull_all;
 
+/*
+ * STATE/daemon/tokens, of the state directory state_fd; the caller owns *ret_fd. With make what is
+ * missing is made, 0700, the tokens' directory its parent's owner's; else -ENOENT if it is not there.
+ */
+must_use int token_open_dir(int state_fd, bool make, int *ret_fd, struct err *err) nonnull_all;
+
 /* Reads ID.json. ERR_USAGE/-ENOENT if there is none; any other failure: it is not to be used. */
 must_use int token_load(int tokens_fd, const char *id, struct token *ret,
                         struct err *err) nonnull_all;

@@ -76,9 +76,8 @@ static inline void tenants_free_p(struct tenants **t)
 
 #define auto_tenants on_scope_exit(tenants_free_p)
 
-/* Other defaults, after a reload of the config; reads all files anew. */
-must_use int tenants_set_defaults(struct tenants *t, const struct tenant_quota *defaults,
-                                  struct err *err) nonnull_all;
+/* Other defaults, after a reload of the config. */
+void tenants_set_defaults(struct tenants *t, const struct tenant_quota *defaults) nonnull_all;
 
 /*
  * Reads the directory anew if it changed (looked at in each call), or one of its files did (at most
@@ -95,7 +94,7 @@ must_use bool tenants_empty(const struct tenants *t) nonnull_all;
  * above.
  */
 must_use int tenants_find(struct tenants *t, const char *authorization, uint64_t now_ns,
-                          struct tenant *ret, struct err *err) nonnull_all;
+                          struct tenant *ret, struct err *err) nonnull_args(1, 4, 5);
 
 /*
  * The quotas of a tenant that has tokens, as tenants_find() has them now. 1, or 0 if it has none.
@@ -107,8 +106,8 @@ struct refusal; /* service.h */
 
 /*
  * May this tenant run that? True, or *ret says what not: 403 with the field. Rate, concurrency and
- * kept bytes are no matter of one spec. A job that leaves its weakest isolation open to "emulated"
- * is refused if the tenant is held to "hardware": it says so itself ("isolation": "hardware").
+ * kept bytes are no matter of one spec. What the job left open becomes what the tenant is held to:
+ * the weakest isolation, and the CPU limit if it gave none.
  */
-must_use bool tenant_allows(const struct tenant *tenant, const struct spec *spec,
+must_use bool tenant_allows(const struct tenant *tenant, struct spec *spec,
                             struct refusal *ret) nonnull_all;
