@@ -141,7 +141,19 @@ int launcher_fd(const struct launcher *l)
 
 /* --- questions --- */
 
-static int send_ask(const struct launcher *l, const struct ask_wire *ask, int fd, struct err *err)
+static int gone(struct launcher *l, struct err *err)
+{
+    struct proc_end end = {0};
+    struct err ignored = ERR_INIT;
+
+    if (proc_wait(&l->proc, NS_PER_S, &end, &ignored) < 0) {
+        return err_set(err, ERR_HOST, EPIPE, "the launcher closed its socket");
+    }
+    return err_set(err, ERR_HOST, EPIPE, "the launcher ended (%s %d)",
+                   end.signaled ? "signal" : "exit code", end.code);
+}
+
+static int send_ask(struct launcher *l, const struct ask_wire *ask, int fd, struct err *err)
 {
     ssize_t n = fd_send(l->sock, ask, sizeof(*ask), fd, MSG_DONTWAIT);
 
@@ -151,7 +163,9 @@ static int send_ask(const struct launcher *l, const struct ask_wire *ask, int fd
     if (n == -EAGAIN) {
         return err_set(err, ERR_LIMIT, EAGAIN, "the launcher has enough to do; ask again later");
     }
-    return err_sys_num(err, n < 0 ? (int)-n : EPIPE, "ask the launcher");
+    return n == -EPIPE || n == -ECONNRESET
+               ? gone(l, err)
+               : err_sys_num(err, n < 0 ? (int)-n : EPROTO, "ask the launcher");
 }
 
 static int may_ask(const struct launcher *l, struct err *err)
@@ -270,18 +284,6 @@ void launcher_answer_fini(struct launcher_answer *a)
     fd_close_p(&a->sup.fd);
     buf_fini(&a->sup.in);
     buf_fini(&a->text);
-}
-
-static int gone(struct launcher *l, struct err *err)
-{
-    struct proc_end end = {0};
-    struct err ignored = ERR_INIT;
-
-    if (proc_wait(&l->proc, NS_PER_S, &end, &ignored) < 0) {
-        return err_set(err, ERR_HOST, EPIPE, "the launcher closed its socket");
-    }
-    return err_set(err, ERR_HOST, EPIPE, "the launcher ended (%s %d)",
-                   end.signaled ? "signal" : "exit code", end.code);
 }
 
 static int take_text(int fd, struct buf *ret, struct err *err)

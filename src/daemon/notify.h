@@ -7,6 +7,9 @@
  */
 #pragma once
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include "base/base.h"
 #include "base/err.h"
 
@@ -14,8 +17,10 @@
 #define NOTIFY_NAME_SIZE  65
 
 struct notify {
-    int fd;               /* connected to NOTIFY_SOCKET, owned; -1 = nobody listens */
-    uint64_t watchdog_ns; /* how often the manager wants notify_watchdog(), at least; 0 = never */
+    int fd; /* owned; -1 = nobody listens */
+    struct sockaddr_un addr;
+    socklen_t len;
+    uint64_t watchdog_ns; /* call notify_watchdog() that often: half of what the manager waits */
 };
 
 #define NOTIFY_INIT \
@@ -31,15 +36,15 @@ struct notify_listen {
 
 /*
  * Takes NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID out of the environment. ERR_USAGE if one of
- * them is there and makes no sense; ERR_HOST if the socket can't be connected to.
+ * them is there and makes no sense.
  */
 must_use int notify_open(struct notify *ret, struct err *err) nonnull_all;
 void notify_close(struct notify *n) nonnull_all;
 #define auto_notify on_scope_exit(notify_close)
 
 /*
- * Each is one message that never blocks. Failure is ERR_HOST; the caller logs it and goes on, but
- * at the start: a manager that was not told READY=1 ends us.
+ * Each is one message that never blocks. Failure is ERR_HOST: -EAGAIN if the manager has enough to
+ * read. The caller logs it and goes on, but at the start: who never said READY=1 is ended.
  */
 must_use int notify_ready(const struct notify *n, struct err *err) nonnull_all;
 must_use int notify_reloading(const struct notify *n, struct err *err) nonnull_all;
