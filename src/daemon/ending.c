@@ -130,7 +130,8 @@ static int write_end(struct active *a, struct err *err)
     a->info.verdict = (int)said.verdict;
     memcpy(a->info.reason, said.reason, sizeof(a->info.reason));
     a->info.ended_ms = service_real_ms();
-    a->info.ended_ms = a->info.ended_ms < a->info.created_ms ? a->info.created_ms : a->info.ended_ms;
+    a->info.ended_ms =
+        a->info.ended_ms < a->info.created_ms ? a->info.created_ms : a->info.ended_ms;
     if (is_charged(&said)) {
         charge = (struct jobstore_charge){.cpu_ns = said.cpu_ns,
                                           .wall_ns = since(said.started_ns, said.exited_ns)};
@@ -219,7 +220,8 @@ void ending_own(struct service *s, struct active *a, enum airlock_verdict verdic
     struct buf json = BUF_INIT(64 * KIB);
 
     if (result_rejected_json(verdict, reason, text, &json) < 0) {
-        log_event(s->c.log, LOG_ERROR, "memory", a->info.id, LOG_TEXT("verdict", verdict_name(verdict)));
+        log_event(s->c.log, LOG_ERROR, "memory", a->info.id,
+                  LOG_TEXT("verdict", verdict_name(verdict)));
     }
     ending_result(a, json.data, json.len);
     buf_fini(&json);

@@ -31,7 +31,7 @@
 #define READ_MARK       (64 * KIB)  /* of a client, not yet passed on */
 #define QUEUE_MARK      (128 * KIB) /* passed on, not yet taken by the other side */
 #define PAIR_BUFFER     (64 * KIB)
-#define LINGER_NS       (2 * NS_PER_S)
+#define LINGER_NS       (1 * NS_PER_S)
 #define LINGER_BYTES    (8 * MIB)
 #define ACCEPT_PAUSE_NS (200 * NS_PER_MS)
 #define LISTENERS_MAX   16u
@@ -207,8 +207,13 @@ static void refuse(struct front_conn *c, const struct refusal *refusal)
         (void)evbuffer_add_printf(out,
                                   "HTTP/1.1 %u %s\r\nContent-Type: application/problem+json\r\n"
                                   "Content-Length: %zu\r\nCache-Control: no-store\r\n"
-                                  "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
+                                  "X-Content-Type-Options: nosniff\r\n",
                                   refusal->status, problem_reason(refusal->status), body.len);
+        if (refusal->retry_after_s > 0) {
+            (void)evbuffer_add_printf(out, "Retry-After: %llu\r\n",
+                                      (unsigned long long)refusal->retry_after_s);
+        }
+        (void)evbuffer_add_printf(out, "Connection: close\r\n\r\n");
         (void)evbuffer_add(out, body.data, body.len);
     }
     linger(c);

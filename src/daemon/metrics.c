@@ -110,7 +110,7 @@ struct histogram {
 struct metrics {
     uint64_t value[METRICS][VALUES_MAX];
     struct histogram histogram[METRICS - METRIC_PHASE_SECONDS][METRIC_PHASES];
-    uint64_t (*http)[STATUS_CLASSES]; /* by route */
+    uint64_t (*http)[STATUS_CLASSES]; /* by route; the last: none */
     void (*export)(void *ctx);
     void *ctx;
 };
@@ -124,7 +124,7 @@ int metrics_new(struct metrics **ret, struct err *err)
     struct metrics *m = calloc(1, sizeof(*m));
 
     if (m != NULL) {
-        m->http = calloc(routes_len, sizeof(*m->http));
+        m->http = calloc(routes_len + 1, sizeof(*m->http));
     }
     if (m == NULL || m->http == NULL) {
         free(m);
@@ -187,7 +187,7 @@ void metrics_http(struct metrics *m, unsigned int route, unsigned int status)
     if (m == NULL) {
         return;
     }
-    assert(route < routes_len);
+    assert(route <= routes_len);
     m->http[route][status / 100 < STATUS_CLASSES ? status / 100 : 0]++;
 }
 
@@ -213,10 +213,13 @@ static int put_http(const struct metrics *m, const char *name, struct buf *out)
 {
     int r = 0;
 
-    for (size_t i = 0; i < routes_len; i++) {
-        for (unsigned int class = 1; class < STATUS_CLASSES && r == 0; class ++) {
+    for (size_t i = 0; i <= routes_len; i++) {
+        const char *method = i < routes_len ? routes[i].method : "other";
+        const char *path = i < routes_len ? routes[i].path : "other";
+
+        for (unsigned int class = 2; class < STATUS_CLASSES && r == 0; class ++) {
             r = buf_printf(out, "%s{method=\"%s\",route=\"%s\",status=\"%uxx\"} %" PRIu64 "\n",
-                           name, routes[i].method, routes[i].path, class, m->http[i][class]);
+                           name, method, path, class, m->http[i][class]);
         }
     }
     return r;

@@ -79,7 +79,7 @@ void metrics_free(struct metrics *m);
 void metrics_add(struct metrics *m, enum metric metric, unsigned int label, uint64_t n);
 void metrics_set(struct metrics *m, enum metric metric, unsigned int label, uint64_t value);
 void metrics_observe(struct metrics *m, enum metric metric, unsigned int label, uint64_t ns);
-/* route: index into the table of routes; status: of the answer. */
+/* route: index into the table of routes, or routes_len: none; status: of the answer. */
 void metrics_http(struct metrics *m, unsigned int route, unsigned int status);
 /* The value of a counter or gauge; the count of a histogram. For tests and the soak. */
 must_use uint64_t metrics_get(const struct metrics *m, enum metric metric,

@@ -113,8 +113,8 @@ size_t plan_choose(struct plan *p, const struct spec **ret, size_t max)
         for (size_t i = 0; i < p->n_kinds; i++) {
             size_t wanted = count(p, i);
 
-            if (wanted > 0 && (best == PLAN_KINDS ||
-                               wanted * (given[best] + 1) > best_count * (given[i] + 1))) {
+            if (wanted > 0 &&
+                (best == PLAN_KINDS || wanted * (given[best] + 1) > best_count * (given[i] + 1))) {
                 best = i;
                 best_count = wanted;
             }

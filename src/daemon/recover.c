@@ -85,10 +85,10 @@ static int restore(struct service *s, const struct job_info *info, struct err *e
     }
     service_quota(s, info->tenant, &tenant);
     plan_note(&s->plan, &spec);
-    return queue_restore(s->queue, &q,
-                         &(struct queue_quota){.concurrent = tenant.quota.concurrent,
-                                               .queued = tenant.quota.queued},
-                         now_ns, err);
+    return queue_restore(
+        s->queue, &q,
+        &(struct queue_quota){.concurrent = tenant.quota.concurrent, .queued = tenant.quota.queued},
+        now_ns, err);
 }
 
 /* It had not started: it waits as it did. */

@@ -63,7 +63,13 @@ static bool match_segment(const char *pattern, size_t pattern_len, const char *p
                           struct route_match *ret)
 {
     if (pattern_len == 4 && memcmp(pattern, "{id}", 4) == 0) {
-        return percent_decode(path, len, ret->id, sizeof(ret->id)) == 0 && job_id_ok(ret->id);
+        char id[JOB_ID_SIZE];
+
+        if (percent_decode(path, len, id, sizeof(id)) < 0 || !job_id_ok(id)) {
+            return false;
+        }
+        memcpy(ret->id, id, sizeof(id));
+        return true;
     }
     return pattern_len == len && memcmp(pattern, path, len) == 0;
 }
@@ -120,6 +126,7 @@ int route_find(const char *method, const char *path, size_t len, struct route_ma
     if (n > 0) {
         return problem_set(ret_refusal, PROBLEM_METHOD, "", "this path takes %s", ret_allow);
     }
+    ret->id[0] = '\0';
     return problem_set(ret_refusal, PROBLEM_NOT_FOUND, "",
                        "there is nothing at this path; see /openapi.json");
 }

@@ -15,10 +15,10 @@
 #include "job/verdict.h"
 #include "sys/clock.h"
 
-#define EVENTS_AT_ONCE   64 /* of one job; then the others get their turn */
-#define NO_CAPACITY_NS   (500 * NS_PER_MS)
-#define FAILED_AGAIN_NS  (1 * NS_PER_S)
-#define PHASE_RUN        "run"
+#define EVENTS_AT_ONCE  64 /* of one job; then the others get their turn */
+#define NO_CAPACITY_NS  (500 * NS_PER_MS)
+#define FAILED_AGAIN_NS (1 * NS_PER_S)
+#define PHASE_RUN       "run"
 
 struct active *runner_find(struct service *s, const char *id)
 {
@@ -64,8 +64,7 @@ static int ask(struct active *a, struct err *err)
     auto_fd int spec = -1;
     int r = jobfiles_spec(a->files.dirfd, &spec, err);
 
-    return r < 0 ? r
-                 : launcher_ask_start(a->s->c.launcher, a->number, spec, a->files.dirfd, err);
+    return r < 0 ? r : launcher_ask_start(a->s->c.launcher, a->number, spec, a->files.dirfd, err);
 }
 
 static int begin(struct active *a, struct err *err)
@@ -215,10 +214,9 @@ static void on_stream(struct active *a, const struct sup_event *event)
 {
     struct err err = ERR_INIT;
 
-    if (a->faulty || jobfiles_put_stream(&a->files,
-                                         event->kind == SUP_STDOUT ? JOBFILES_STDOUT
-                                                                   : JOBFILES_STDERR,
-                                         event->data, event->len, &err) == 0) {
+    if (a->faulty || jobfiles_put_stream(
+                         &a->files, event->kind == SUP_STDOUT ? JOBFILES_STDOUT : JOBFILES_STDERR,
+                         event->data, event->len, &err) == 0) {
         return;
     }
     service_complain(a->s, "output", a->info.id, &err);
@@ -337,8 +335,10 @@ void runner_answer(struct service *s, struct launcher_answer *answer)
         adopt(a, answer);
     } else if (a->info.cancel) {
         ending_own(s, a, AIRLOCK_CANCELED, "", "the caller canceled the job before it started");
+
     } else if (answer->class == ERR_USAGE) {
         ending_own(s, a, AIRLOCK_REJECTED, "specification", answer->why);
+
     } else if (answer->class == ERR_LIMIT) {
         requeue(a, QUEUE_AGAIN_NO_CAPACITY, NO_CAPACITY_NS);
     } else {

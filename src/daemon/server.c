@@ -389,8 +389,11 @@ static void on_completed(void *ctx, struct MHD_Connection *mhd, void **call_ptr,
     *call_ptr = NULL;
     conn = front_find(s->front, call->fd);
     ns = clock_mono_ns() - call->begun_ns;
-    if (call->match.route != NULL && call->status != 0) {
-        metrics_http(s->o.metrics, (unsigned int)(call->match.route - routes), call->status);
+    if (call->status != 0) {
+        metrics_http(s->o.metrics,
+                     (unsigned int)(call->match.route != NULL ? call->match.route - routes
+                                                              : (ptrdiff_t)routes_len),
+                     call->status);
         if (!call->slow) {
             metrics_observe(s->o.metrics, METRIC_HTTP_SECONDS, 0, ns);
         }

@@ -56,7 +56,8 @@ int service_cancel(struct service *s, const struct tenant *tenant, const char *i
         if (r < 0) {
             return r;
         }
-        ending_waiting(s, id, AIRLOCK_CANCELED, "", "the caller canceled the job before it started");
+        ending_waiting(s, id, AIRLOCK_CANCELED, "",
+                       "the caller canceled the job before it started");
         return jobstore_get(s->c.store, tenant->name, id, ret, err);
     }
     if (!a->info.cancel) {
@@ -201,9 +202,9 @@ int service_record(struct service *s, const struct tenant *tenant, const char *i
 
 bool service_ready(const struct service *s, const char **ret_why)
 {
-    *ret_why = s->draining        ? "airlockd is going to end"
-               : s->lost_launcher ? "the launcher is gone"
-               : s->fault != NULL ? s->fault
+    *ret_why = s->draining                                ? "airlockd is going to end"
+               : s->lost_launcher                         ? "the launcher is gone"
+               : s->fault != NULL                         ? s->fault
                : s->images == NULL || s->capacity == NULL ? "airlockd is starting"
                                                           : NULL;
     return *ret_why == NULL;
@@ -305,8 +306,8 @@ static int make_events(struct service *s, struct err *err)
 {
     const struct timeval soon = {.tv_sec = 1};
 
-    s->launcher_event = event_new(s->c.base, launcher_fd(s->c.launcher), EV_READ | EV_PERSIST,
-                                  on_launcher, s);
+    s->launcher_event =
+        event_new(s->c.base, launcher_fd(s->c.launcher), EV_READ | EV_PERSIST, on_launcher, s);
     s->kick = evtimer_new(s->c.base, on_kick, s);
     s->upkeep = event_new(s->c.base, -1, EV_PERSIST, on_upkeep, s);
     if (s->launcher_event == NULL || s->kick == NULL || s->upkeep == NULL ||

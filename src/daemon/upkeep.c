@@ -169,8 +169,7 @@ static void purge(struct service *s, const struct job_info *info)
     log_event(s->c.log, LOG_INFO, "job-purged", info->id, LOG_TEXT("by", "retention"));
 }
 
-static int accounts(struct service *s, struct retention_tenant *ret, size_t *ret_n,
-                    struct err *err)
+static int accounts(struct service *s, struct retention_tenant *ret, size_t *ret_n, struct err *err)
 {
     char names[TENANTS_MAX][JOB_TENANT_SIZE];
     size_t n = 0;
