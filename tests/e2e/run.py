@@ -24,11 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import harness  # noqa: E402
 
 MODULES = ["verdicts", "template", "pool", "streams", "limits", "isolation", "outputs", "archive", "contract",
-<<<<<<< HEAD
-           "badinput", "host", "broken", "root", "records", "edges", "guests", "bench", "clones", "token"]
-=======
-           "badinput", "host", "broken", "root", "records", "edges", "guests", "bench", "clones", "launcher"]
->>>>>>> d-launch
+           "badinput", "host", "broken", "root", "records", "edges", "guests", "bench", "clones", "token", "launcher"]
 
 
 def can_mount():
