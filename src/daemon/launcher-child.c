@@ -3,9 +3,10 @@
  * question is answered before the next one is read; while an answer can't be written no question
  * is, so a front half that does not listen costs one answer's memory.
  *
- * How long one question holds up the others: a fork (some ms), at most POOL_TAKE_NS for each waiting
- * machine that does not take its job (they are then gone), and the time to read and check the
- * specification, some 0.2 s for the longest possible one. KVM is probed before the first question.
+ * How long one question holds up the others: about 1 ms for a small specification, 0.15 s for one of
+ * 100 MiB and 0.6 s for 230 MiB (read, decoded, checked; measured on 2 shared cores of a VM), and at
+ * most POOL_TAKE_NS for each waiting machine that does not take its job, which is then gone. KVM is
+ * probed before the first question.
  *
  * The front half is not trusted with more than jobs. What it sends is read from files into our own
  * memory and checked as if a stranger had written it; the only thing of the host that it can name
@@ -36,6 +37,11 @@
 #define CHILDREN_MAX (2u * LEDGER_NUMBERS)
 /* After the front half's end: for jobs that clean up. */
 #define END_NS (20 * NS_PER_S)
+/*
+ * A longer specification gets a machine of its own: a waiting one has to read it, too, before it
+ * says that it has the job (230 MiB: 2.3 s), and staging it takes longer than a restore.
+ */
+#define POOLED_BYTES_MAX (16 * MIB)
 
 struct child {
     const struct launcher_half *half;
@@ -133,7 +139,7 @@ static int refuse_host(const struct spec *spec, struct err *err)
                                   "%s is named by a path of the host; send its bytes", what);
 }
 
-static int take_spec(int fd, struct spec *ret, struct err *err)
+static int take_spec(int fd, struct spec *ret, size_t *ret_bytes, struct err *err)
 {
     on_scope_exit(wiped_fini) struct buf text = BUF_INIT(SPEC_WIRE_MAX);
     int r = read_file(fd, &text, err);
@@ -144,6 +150,7 @@ static int take_spec(int fd, struct spec *ret, struct err *err)
     if (r == 0) {
         r = refuse_host(ret, err);
     }
+    *ret_bytes = text.len;
     return r < 0 ? r : spec_check(ret, err);
 }
 
@@ -177,6 +184,7 @@ static int start(struct child *c, const struct ask_wire *ask, int spec_fd, struc
     auto_fd int out_fd = STEAL_FD(&c->out_fd);
     bool wanted = out_fd >= 0 && c->out_number == ask->number;
     bool hit = false;
+    size_t bytes = 0;
     int r = 0;
 
     spec_init(&spec);
@@ -184,13 +192,14 @@ static int start(struct child *c, const struct ask_wire *ask, int spec_fd, struc
         return err_set(err, ERR_LIMIT, EAGAIN, "%u supervisors live; try again later",
                        CHILDREN_MAX);
     }
-    r = take_spec(spec_fd, &spec, err);
+    r = take_spec(spec_fd, &spec, &bytes, err);
     if (r == 0 && wanted) {
         r = go_to_outputs(c, out_fd, &spec, err);
     }
     if (r == 0) {
-        r = c->pool != NULL ? pool_submit(c->pool, &spec, true, ret, &hit, err)
-                            : sup_start(&spec, c->half->store, true, ret, err);
+        r = c->pool != NULL && bytes <= POOLED_BYTES_MAX
+                ? pool_submit(c->pool, &spec, true, ret, &hit, err)
+                : sup_start(&spec, c->half->store, true, ret, err);
     }
     c->tell.pooled = r == 0 && hit;
     if (chdir("/") < 0) {
