@@ -41,7 +41,7 @@ struct call {
     struct route_match match;
     struct query query;
     const struct tenant *tenant; /* while a handler runs; NULL on open routes */
-    struct tenant who; /* its name stays; its pointers do not */
+    struct tenant who;           /* its name stays; its pointers do not */
     struct buf body;
     uint64_t body_max;
     uint64_t begun_ns;

@@ -19,27 +19,24 @@
 
 #define PATH_SIZE 128
 
-/* The two kinds of lists as one. */
+/* A list's texts and how many they are. */
 struct texts {
     char **v;
     size_t *n;
 };
 
-_Static_assert(TENANT_IMAGES_MAX == CONFIG_LIST_MAX, "one maximum for all lists");
+_Static_assert(TENANT_IMAGES_MAX >= CONFIG_LIST_MAX, "a quota takes all images of the list");
 
 static struct texts texts_of(struct config *c, const struct config_member *m)
 {
     struct config_list *list = config_place(c, m);
 
-    if (m->kind == CONFIG_IMAGES) {
-        return (struct texts){c->default_quota.images, &c->default_quota.n_images};
-    }
     return (struct texts){list->v, &list->n};
 }
 
 static bool is_list(const struct config_member *m)
 {
-    return m->kind == CONFIG_LIST || m->kind == CONFIG_IMAGES;
+    return m->kind == CONFIG_LIST;
 }
 
 static void clear_texts(struct texts t)
@@ -197,7 +194,6 @@ static int take(struct config *c, const struct config_member *m, const json_t *j
     case CONFIG_CHOICE:
         return take_choice(c, m, json, err);
     case CONFIG_LIST:
-    case CONFIG_IMAGES:
         return take_list(c, m, json, err);
     case CONFIG_BOOL:
         if (!json_is_boolean(json)) {
@@ -345,6 +341,17 @@ static void json_decref_p(json_t **json)
     json_decref(*json);
 }
 
+/* The quota holds no pointers: its images are the list's. */
+static void fill_quota(struct config *c)
+{
+    struct tenant_quota *q = &c->default_quota;
+
+    for (q->n_images = 0; q->n_images < c->default_images.n; q->n_images++) {
+        (void)snprintf(q->images[q->n_images], sizeof(q->images[0]), "%s",
+                       c->default_images.v[q->n_images]);
+    }
+}
+
 int config_parse(struct config *c, const char *name, const char *text, size_t len, struct err *err)
 {
     json_error_t fault = {.line = 0};
@@ -363,6 +370,7 @@ int config_parse(struct config *c, const char *name, const char *text, size_t le
     if (r == 0) {
         r = check_all(c, err);
     }
+    fill_quota(c);
     return r < 0 ? err_wrap(err, "%s", name) : 0;
 }
 
@@ -463,5 +471,6 @@ int config_reload(struct config *c, struct config *next, struct buf *ret_kept, s
             return no_memory(err);
         }
     }
+    fill_quota(c);
     return 0;
 }

@@ -12,8 +12,10 @@
 
 #include "airlock/verdict.h"
 #include "daemon/service-internal.h"
+#include "job/result.h"
 #include "job/verdict.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
 
 #define EVENTS_AT_ONCE  64 /* of one job; then the others get their turn */
 #define NO_CAPACITY_NS  (500 * NS_PER_MS)

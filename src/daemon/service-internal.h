@@ -70,14 +70,14 @@ struct service {
     struct asked_record *records;
     struct service_watch *watches;
     struct event *launcher_event, *kick, *upkeep;
-    uint64_t number;      /* last one given to a question */
+    uint64_t number;                       /* last one given to a question */
     uint64_t images_asked, capacity_asked; /* their numbers, 0 = not now */
-    uint64_t images_ns;   /* when they were asked for last */
-    json_t *images, *capacity; /* last answers; NULL = none yet */
-    uint64_t untouched_bytes;  /* of it */
-    uint64_t taken_since;      /* memory of jobs that got a slot after it was asked */
-    uint64_t starts;           /* asked, not answered */
-    const char *fault;         /* why nothing is taken now; a constant */
+    uint64_t images_ns;                    /* when they were asked for last */
+    json_t *images, *capacity;             /* last answers; NULL = none yet */
+    uint64_t untouched_bytes;              /* of it */
+    uint64_t taken_since;                  /* memory of jobs that got a slot after it was asked */
+    uint64_t starts;                       /* asked, not answered */
+    const char *fault;                     /* why nothing is taken now; a constant */
     bool draining, lost_launcher;
     uint64_t upkeep_ns; /* of the last retention */
 };
@@ -122,6 +122,7 @@ struct ending_said {
     uint64_t started_ns, exited_ns, total_ns, cpu_ns;
     unsigned int unclean; /* checks of the cleanup that failed */
 };
+
 must_use int ending_read(const uint8_t *json, size_t len, struct ending_said *ret,
                          struct err *err) nonnull_all;
 
@@ -140,5 +141,5 @@ void upkeep_ask_record(struct service *s, const struct job_info *info, bool reco
 void service_quota(struct service *s, const char *tenant, struct tenant *ret) nonnull_all;
 
 /* A line in the log about an error of ours. */
-void service_complain(struct service *s, const char *event, const char *job,
-                      const struct err *err) nonnull_args(1, 2, 4);
+void service_complain(struct service *s, const char *event, const char *job, const struct err *err)
+    nonnull_args(1, 2, 4);

@@ -177,7 +177,7 @@ static int refuse_room(struct submission *sub, int r, const struct err *err)
                         "there is no room on the host's disk for another job; try again later");
 }
 
-static int accept(struct submission *sub, struct err *err)
+static int take_in(struct submission *sub, struct err *err)
 {
     struct service *s = sub->s;
     const struct queue_quota quota = {.concurrent = sub->tenant->quota.concurrent,
@@ -225,7 +225,7 @@ static int submit(struct submission *sub, struct err *err)
     }
     r = encode(sub, err);
     if (r == 0) {
-        r = accept(sub, err);
+        r = take_in(sub, err);
     }
     if (r < 0) {
         give_rate_back(sub);

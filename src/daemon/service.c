@@ -416,10 +416,6 @@ size_t service_running(const struct service *s)
 
 void service_reloaded(struct service *s)
 {
-    struct err err = ERR_INIT;
-
-    if (tenants_set_defaults(s->c.tenants, &s->c.config->default_quota, &err) < 0) {
-        service_complain(s, "tokens", NULL, &err);
-    }
+    tenants_set_defaults(s->c.tenants, &s->c.config->default_quota);
     service_kick(s);
 }

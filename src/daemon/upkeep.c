@@ -206,12 +206,11 @@ static int retain(struct service *s, struct err *err)
     struct jobstore_counts counts = {0};
     struct jobfiles_swept swept = {0};
     struct retention policy = {
-        .limits = {.age_ms = s->c.config->retention_age_ns / NS_PER_MS,
-                   .bytes = s->c.config->retention_bytes},
+        .limits = {.age_ms = s->c.config->retention_age_ms, .bytes = s->c.config->retention_bytes},
         .now_ms = service_real_ms(),
         .tenants = tenants,
     };
-    uint64_t rows_ms = s->c.config->retention_rows_ns / NS_PER_MS;
+    uint64_t rows_ms = s->c.config->retention_rows_ms;
     uint64_t n_gone = 0;
     size_t n = 0;
     int r = jobstore_counts(s->c.store, &counts, err);
