@@ -516,6 +516,7 @@ static int prepare(struct daemon *d, struct err *err)
     if (r == 0) {
         r = start_launcher(d, err);
     }
+    (void)umask(077); /* not the launcher's: what a jail shows must be readable in it */
     if (r == 0) {
         r = open_listeners(d, err);
     }
@@ -629,7 +630,6 @@ int main(int argc, char **argv)
         return opt_mistake(&cmd, "'%s' is one word too many", rest.operands[0]);
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)umask(077);
     config_init(&d.config);
     r = d.options.schema ? print_schema(&err) : read_config(&d.options, &d.config, &err);
     if (r == 0 && d.options.check) {
