@@ -93,6 +93,7 @@ static int begin(struct active *a, struct err *err)
 int runner_begin(struct service *s, const struct queue_job *job, struct err *err)
 {
     struct active *a = calloc(1, sizeof(*a));
+    uint64_t now_ms = 0;
     int r = 0;
 
     if (a == NULL) {
@@ -118,6 +119,9 @@ int runner_begin(struct service *s, const struct queue_job *job, struct err *err
         runner_free(a);
         return r;
     }
+    now_ms = service_real_ms();
+    metrics_observe(s->c.metrics, METRIC_PHASE_SECONDS, METRIC_PHASE_QUEUE,
+                    now_ms > a->info.created_ms ? (now_ms - a->info.created_ms) * NS_PER_MS : 0);
     a->next = s->active;
     s->active = a;
     s->starts++;
@@ -206,10 +210,6 @@ static void on_started(struct active *a)
         jobfiles_put_state(&a->files, JOB_RUNNING, &err) < 0) {
         service_complain(s, "store", a->info.id, &err);
     }
-    metrics_observe(s->c.metrics, METRIC_PHASE_SECONDS, METRIC_PHASE_QUEUE,
-                    a->info.started_ms > a->info.created_ms
-                        ? (a->info.started_ms - a->info.created_ms) * NS_PER_MS
-                        : 0);
 }
 
 static void on_stream(struct active *a, const struct sup_event *event)
