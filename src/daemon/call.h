@@ -44,6 +44,7 @@ struct call {
     struct tenant who;           /* its name stays; its pointers do not */
     struct buf body;
     uint64_t body_max;
+    struct reply early; /* of a refusal that has not been queued yet */
     uint64_t begun_ns;
     unsigned int status; /* of the answer; 0 = none yet */
     bool dispatched;     /* the handler was called */

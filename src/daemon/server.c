@@ -95,6 +95,7 @@ static void call_free(struct call *call)
     }
     s->bodies -= call->body.len;
     s->pending--;
+    reply_drop(&call->early);
     buf_fini(&call->body);
     free(call->target);
     free(call);
@@ -284,19 +285,24 @@ static enum MHD_Result queue_reply(struct call *call, struct reply *reply)
     return MHD_queue_response(call->mhd, owned.status, owned.response);
 }
 
-static enum MHD_Result answer_failure(struct call *call, struct refusal *refusal,
-                                      const struct err *cause, const char *allow)
+static int make_failure(struct call *call, struct refusal *refusal, const struct err *cause,
+                        const char *allow, struct reply *ret)
 {
-    auto_reply struct reply reply = REPLY_INIT;
     struct err err = ERR_INIT;
-    int r = reply_failure(call, refusal, cause, &reply, &err);
+    int r = reply_failure(call, refusal, cause, ret, &err);
 
-    if (r == 0 && allow[0] != '\0') {
-        r = reply_header(&reply, "Allow", allow, &err);
-    }
-    return r == 0 ? queue_reply(call, &reply) : MHD_NO;
+    return r == 0 && allow[0] != '\0' ? reply_header(ret, "Allow", allow, &err) : r;
 }
 
+static bool has_body(const struct call *call)
+{
+    const char *length = call_header(call, "Content-Length");
+
+    return call_header(call, "Transfer-Encoding") != NULL ||
+           (length != NULL && strcmp(length, "0") != 0);
+}
+
+/* A refusal comes before the body. Without one it waits a turn, or the library would close. */
 static enum MHD_Result begin(struct call *call, const char *method, struct front_conn *conn)
 {
     struct refusal refusal = {0};
@@ -304,10 +310,13 @@ static enum MHD_Result begin(struct call *call, const char *method, struct front
     char allow[64] = "";
 
     front_set_request(conn, call);
-    if (check_head(call, method, conn, allow, &refusal, &err) < 0) {
-        return answer_failure(call, &refusal, &err, allow);
+    if (check_head(call, method, conn, allow, &refusal, &err) == 0) {
+        return MHD_YES;
     }
-    return MHD_YES;
+    if (make_failure(call, &refusal, &err, allow, &call->early) < 0) {
+        return MHD_NO;
+    }
+    return has_body(call) ? queue_reply(call, &call->early) : MHD_YES;
 }
 
 /* In the middle of a body the library takes no answer: the front gives it. */
@@ -340,6 +349,9 @@ static enum MHD_Result dispatch(struct call *call, struct front_conn *conn)
     struct err err = ERR_INIT;
     int r = 0;
 
+    if (call->early.response != NULL) {
+        return queue_reply(call, &call->early);
+    }
     /* Again: while the body came, or the call waited, the token may have been revoked. */
     r = authorize(call, conn, &refusal, &err);
     if (r == 0) {
@@ -349,7 +361,10 @@ static enum MHD_Result dispatch(struct call *call, struct front_conn *conn)
     if (r == CALL_WAITS) {
         return MHD_YES;
     }
-    return r < 0 ? answer_failure(call, &refusal, &err, "") : queue_reply(call, &reply);
+    if (r < 0 && make_failure(call, &refusal, &err, "", &reply) < 0) {
+        return MHD_NO;
+    }
+    return queue_reply(call, &reply);
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mhd, const char *url,
