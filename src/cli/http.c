@@ -7,13 +7,13 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
-#include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/curl-api.h"
 #include "job/text.h"
 #include "sys/fd.h"
 
@@ -23,6 +23,9 @@
 #define CONNECT_MS      10000L
 #define SILENCE_NS      (60 * NS_PER_S)
 #define UNIX_URL_PREFIX "unix:"
+
+/* All functions of libcurl are called through it; set by http_new(). */
+static const struct curl_api *curl;
 
 struct http {
     CURLM *multi;
@@ -49,8 +52,10 @@ void http_free(struct http *h)
     if (h == NULL) {
         return;
     }
-    curl_easy_cleanup(h->easy);
-    (void)curl_multi_cleanup(h->multi);
+    if (curl != NULL) {
+        curl->easy_cleanup(h->easy);
+        (void)curl->multi_cleanup(h->multi);
+    }
     if (h->auth != NULL) {
         explicit_bzero(h->auth, strlen(h->auth));
     }
@@ -139,9 +144,9 @@ static int bad_url(const char *url, const char *why, struct err *err)
 static bool has_part(CURLU *u, CURLUPart what)
 {
     char *text = NULL;
-    bool has = curl_url_get(u, what, &text, 0) == CURLUE_OK;
+    bool has = curl->url_get(u, what, &text, 0) == CURLUE_OK;
 
-    curl_free(text);
+    curl->free(text);
     return has;
 }
 
@@ -153,9 +158,9 @@ static int check_parts(struct http *h, CURLU *u, struct err *err)
     char *path = NULL;
     int r = 0;
 
-    if (curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
-        curl_url_get(u, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
-        curl_url_get(u, CURLUPART_PATH, &path, 0) != CURLUE_OK) {
+    if (curl->url_get(u, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
+        curl->url_get(u, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
+        curl->url_get(u, CURLUPART_PATH, &path, 0) != CURLUE_OK) {
         r = bad_url(h->url, "not an address", err);
     } else if (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0) {
         r = bad_url(h->url, "only http, https and unix are spoken", err);
@@ -166,11 +171,12 @@ static int check_parts(struct http *h, CURLU *u, struct err *err)
         r = bad_url(h->url, "nothing may follow the port", err);
     } else if (h->auth != NULL && strcmp(scheme, "http") == 0 && !is_loopback(host)) {
         r = bad_url(h->url,
-                    "a token would be readable on its way; use https, or a tunnel to the host", err);
+                    "a token would be readable on its way; use https, or a tunnel to the host",
+                    err);
     }
-    curl_free(scheme);
-    curl_free(host);
-    curl_free(path);
+    curl->free(scheme);
+    curl->free(host);
+    curl->free(path);
     return r;
 }
 
@@ -189,17 +195,17 @@ static int set_url(struct http *h, const char *url, struct err *err)
     h->url = strdup(url);
     h->base = strndup(base, len);
     h->socket = local ? strdup(url + prefix) : NULL;
-    u = curl_url();
+    u = curl->url();
     if (h->url == NULL || h->base == NULL || (local && h->socket == NULL) || u == NULL) {
         r = no_memory(err);
     } else if (local && *h->socket == '\0') {
         r = bad_url(url, "the path is missing", err);
-    } else if (curl_url_set(u, CURLUPART_URL, h->base, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
+    } else if (curl->url_set(u, CURLUPART_URL, h->base, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
         r = bad_url(url, "not an address", err);
     } else {
         r = check_parts(h, u, err);
     }
-    curl_url_cleanup(u);
+    curl->url_cleanup(u);
     return r;
 }
 
@@ -217,7 +223,13 @@ int http_new(const struct http_config *config, struct http **ret, struct err *er
     const char *token = from_environment("AIRLOCK_TOKEN");
     int r = 0;
 
-    if (h == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+    if (curl == NULL) {
+        r = curl_api_load(&curl, err);
+        if (r < 0) {
+            return r;
+        }
+    }
+    if (h == NULL || curl->global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         return no_memory(err);
     }
     if (config->token_file != NULL) {
@@ -232,8 +244,8 @@ int http_new(const struct http_config *config, struct http **ret, struct err *er
         return r;
     }
     h->cacert = config->cacert != NULL ? strdup(config->cacert) : NULL;
-    h->multi = curl_multi_init();
-    h->easy = curl_easy_init();
+    h->multi = curl->multi_init();
+    h->easy = curl->easy_init();
     if (h->multi == NULL || h->easy == NULL || (config->cacert != NULL && h->cacert == NULL)) {
         return no_memory(err);
     }
@@ -294,7 +306,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *ctx)
     long status = 0;
     int r = 0;
 
-    (void)curl_easy_getinfo(c->h->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl->easy_getinfo(c->h->easy, CURLINFO_RESPONSE_CODE, &status);
     if (c->failed < 0) {
         return 0;
     }
@@ -312,7 +324,7 @@ static size_t on_body(char *data, size_t size, size_t n, void *ctx)
 }
 
 /* libcurl keeps what it is given as options; the first that is refused is remembered. */
-#define SET(option, value) (ok = ok && curl_easy_setopt(e, (option), (value)) == CURLE_OK)
+#define SET(option, value) (ok = ok && curl->easy_setopt(e, (option), (value)) == CURLE_OK)
 
 static bool set_connection(const struct http *h)
 {
@@ -360,12 +372,12 @@ static bool set_callbacks(struct call *c, const char *url)
 
 static bool add_part(curl_mime *mime, const struct http_part *part)
 {
-    curl_mimepart *p = curl_mime_addpart(mime);
+    curl_mimepart *p = curl->mime_addpart(mime);
 
-    return p != NULL && curl_mime_name(p, part->name) == CURLE_OK &&
-           (part->type == NULL || curl_mime_type(p, part->type) == CURLE_OK) &&
-           (part->filename == NULL || curl_mime_filename(p, part->filename) == CURLE_OK) &&
-           curl_mime_data(p, part->len > 0 ? part->data : "", part->len) == CURLE_OK;
+    return p != NULL && curl->mime_name(p, part->name) == CURLE_OK &&
+           (part->type == NULL || curl->mime_type(p, part->type) == CURLE_OK) &&
+           (part->filename == NULL || curl->mime_filename(p, part->filename) == CURLE_OK) &&
+           curl->mime_data(p, part->len > 0 ? part->data : "", part->len) == CURLE_OK;
 }
 
 static bool set_body(struct call *c, curl_mime **ret_mime)
@@ -375,7 +387,7 @@ static bool set_body(struct call *c, curl_mime **ret_mime)
     bool ok = true;
 
     if (rq->n_parts > 0) {
-        *ret_mime = curl_mime_init(e);
+        *ret_mime = curl->mime_init(e);
         ok = *ret_mime != NULL;
         for (size_t i = 0; i < rq->n_parts && ok; i++) {
             ok = add_part(*ret_mime, &rq->parts[i]);
@@ -393,7 +405,7 @@ static bool set_body(struct call *c, curl_mime **ret_mime)
 
 static bool add_header(struct curl_slist **list, const char *header)
 {
-    struct curl_slist *longer = curl_slist_append(*list, header);
+    struct curl_slist *longer = curl->slist_append(*list, header);
 
     if (longer == NULL) {
         return false;
@@ -427,7 +439,7 @@ static int tls_fault(const struct call *c, struct err *err)
 /* What the network did, with what to do about it. */
 static int transfer_fault(const struct call *c, CURLcode code, struct err *err)
 {
-    const char *why = c->detail[0] != '\0' ? c->detail : curl_easy_strerror(code);
+    const char *why = c->detail[0] != '\0' ? c->detail : curl->easy_strerror(code);
     struct text url = text_of_str(c->h->url);
 
     switch ((int)code) {
@@ -464,7 +476,7 @@ static int wait_some(struct call *c, struct pollfd *also, struct err *err)
 
     extra.events = (short)(((also->events & POLLIN) != 0 ? CURL_WAIT_POLLIN : 0) |
                            ((also->events & POLLOUT) != 0 ? CURL_WAIT_POLLOUT : 0));
-    if (curl_multi_poll(c->h->multi, n > 0 ? &extra : NULL, n, 1000, NULL) != CURLM_OK) {
+    if (curl->multi_poll(c->h->multi, n > 0 ? &extra : NULL, n, 1000, NULL) != CURLM_OK) {
         return err_set(err, ERR_HOST, EIO, "waiting for '%s' failed", text_of_str(c->h->url).s);
     }
     return 0;
@@ -480,7 +492,7 @@ static int take_turn(struct call *c, struct err *err)
     }
     if (r == 1 && c->paused) {
         c->paused = false;
-        (void)curl_easy_pause(c->h->easy, CURLPAUSE_CONT); /* may give the body at once */
+        (void)curl->easy_pause(c->h->easy, CURLPAUSE_CONT); /* may give the body at once */
         return 0;
     }
     return wait_some(c, &also, err);
@@ -495,14 +507,14 @@ static int drive(struct call *c, struct err *err)
         int left = 0;
         int r = 0;
 
-        if (curl_multi_perform(c->h->multi, &running) != CURLM_OK) {
+        if (curl->multi_perform(c->h->multi, &running) != CURLM_OK) {
             return err_set(err, ERR_HOST, EIO, "libcurl failed");
         }
         if (c->failed < 0) {
             return c->failed;
         }
         if (running == 0) {
-            msg = curl_multi_info_read(c->h->multi, &left);
+            msg = curl->multi_info_read(c->h->multi, &left);
             return msg != NULL && msg->data.result == CURLE_OK
                        ? 0
                        : transfer_fault(c, msg != NULL ? msg->data.result : CURLE_RECV_ERROR, err);
@@ -521,9 +533,9 @@ static void read_facts(const struct call *c)
     long status = 0;
     size_t n = 0;
 
-    (void)curl_easy_getinfo(c->h->easy, CURLINFO_RESPONSE_CODE, &status);
-    (void)curl_easy_getinfo(c->h->easy, CURLINFO_RETRY_AFTER, &after);
-    (void)curl_easy_getinfo(c->h->easy, CURLINFO_CONTENT_TYPE, &type);
+    (void)curl->easy_getinfo(c->h->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl->easy_getinfo(c->h->easy, CURLINFO_RETRY_AFTER, &after);
+    (void)curl->easy_getinfo(c->h->easy, CURLINFO_CONTENT_TYPE, &type);
     c->answer->status = status > 0 ? (unsigned int)status : 0;
     c->answer->retry_after_s = after > 0 ? (uint64_t)after : 0;
     while (type != NULL && n + 1 < sizeof(c->answer->type) && type[n] != '\0' && type[n] != ';' &&
@@ -549,18 +561,18 @@ int http_do(struct http *h, const struct http_request *request, struct http_answ
         url = NULL;
         return no_memory(err);
     }
-    curl_easy_reset(h->easy); /* the connection stays */
+    curl->easy_reset(h->easy); /* the connection stays */
     if (!set_connection(h) || !set_callbacks(&call, url) || !set_body(&call, &mime) ||
-        !set_headers(&call, &headers) || curl_multi_add_handle(h->multi, h->easy) != CURLM_OK) {
+        !set_headers(&call, &headers) || curl->multi_add_handle(h->multi, h->easy) != CURLM_OK) {
         r = no_memory(err);
     } else {
         r = drive(&call, err);
         read_facts(&call);
-        (void)curl_multi_remove_handle(h->multi, h->easy);
+        (void)curl->multi_remove_handle(h->multi, h->easy);
     }
-    curl_easy_reset(h->easy);
-    curl_mime_free(mime);
-    curl_slist_free_all(headers);
+    curl->easy_reset(h->easy);
+    curl->mime_free(mime);
+    curl->slist_free_all(headers);
     if (r < 0) {
         ret->status = 0;
     }

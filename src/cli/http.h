@@ -60,8 +60,8 @@ typedef int http_body_fn(void *ctx, const void *data, size_t len, struct err *er
 typedef int http_turn_fn(void *ctx, struct pollfd *also, struct err *err);
 
 struct http_request {
-    const char *method; /* "GET", "POST", "DELETE" */
-    const char *path;   /* "/v1/jobs?limit=3"; percent-encoded by the caller */
+    const char *method;     /* "GET", "POST", "DELETE" */
+    const char *path;       /* "/v1/jobs?limit=3"; percent-encoded by the caller */
     const char *headers[4]; /* "Name: value", NULL-terminated */
     const void *body;       /* JSON; NULL = none */
     size_t body_len;

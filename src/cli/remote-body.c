@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <inttypes.h>
-#include <openssl/evp.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -33,18 +32,6 @@ static int check_text(const char *what, size_t i, const char *text, struct err *
                      what, i + 1);
 }
 
-static json_t *base64(const uint8_t *data, size_t len)
-{
-    size_t size = (len + 2) / 3 * 4 + 1;
-    auto_free unsigned char *text = len < INT32_MAX / 2 ? malloc(size) : NULL;
-
-    if (text == NULL) {
-        return NULL;
-    }
-    (void)EVP_EncodeBlock(text, data, (int)len);
-    return json_stringn((const char *)text, size - 1);
-}
-
 static int set_program(struct builder *b, json_t *root, const struct spec *spec, struct err *err)
 {
     json_t *list = json_array();
@@ -62,16 +49,15 @@ static int set_program(struct builder *b, json_t *root, const struct spec *spec,
     if (spec->language == SPEC_COMMAND) {
         return 0;
     }
-    set(b, root, "language",
-        json_string(spec->language == SPEC_PYTHON ? "python" : "javascript"));
-    if (strcmp(spec->program_name, "main.mjs") == 0 || strcmp(spec->program_name, "main.cjs") == 0) {
+    set(b, root, "language", json_string(spec->language == SPEC_PYTHON ? "python" : "javascript"));
+    if (strcmp(spec->program_name, "main.mjs") == 0 ||
+        strcmp(spec->program_name, "main.cjs") == 0) {
         set(b, root, "program_name", json_string(spec->program_name));
     }
     if (str_is_utf8(spec->program_data, spec->program_len)) {
-        set(b, root, "code",
-            json_stringn((const char *)spec->program_data, spec->program_len));
+        set(b, root, "code", json_stringn((const char *)spec->program_data, spec->program_len));
     } else {
-        set(b, root, "code_base64", base64(spec->program_data, spec->program_len));
+        set(b, root, "code_base64", json_base64(spec->program_data, spec->program_len));
     }
     return 0;
 }
@@ -236,10 +222,8 @@ static int add_parts(const struct spec *spec, struct remote_body *body, struct e
     if (body->parts == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory for the request");
     }
-    body->parts[n++] = (struct http_part){.name = "job",
-                                          .type = "application/json",
-                                          .data = body->json,
-                                          .len = strlen(body->json)};
+    body->parts[n++] = (struct http_part){
+        .name = "job", .type = "application/json", .data = body->json, .len = strlen(body->json)};
     for (size_t i = 0; i < spec->n_inputs; i++) {
         const struct spec_input *in = &spec->inputs[i];
         int r = check_text("the name of input", i, in->name, err);

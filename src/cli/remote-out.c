@@ -66,10 +66,10 @@ static int take_name(const json_t *entry, struct listed *ret, const struct spec_
     int r = 0;
 
     if (exact != NULL) {
-        r = json_is_string(exact) ? base64_decode(json_string_value(exact),
-                                                  json_string_length(exact), &ret->name,
-                                                  &ret->name_len)
-                                  : -EINVAL;
+        r = json_is_string(exact)
+                ? base64_decode(json_string_value(exact), json_string_length(exact), &ret->name,
+                                &ret->name_len)
+                : -EINVAL;
     } else if (json_is_string(name)) {
         ret->name_len = json_string_length(name);
         ret->name = malloc(ret->name_len + 1);
@@ -87,10 +87,11 @@ static int take_name(const json_t *entry, struct listed *ret, const struct spec_
         return bad_list("an entry without a name", err);
     }
     if (!outar_name_ok(ret->name, ret->name_len, &depth) || depth > limits->output_depth) {
-        return err_set(err, ERR_HOST, EPROTO,
-                       "the daemon's list of outputs is not to be trusted: the name '%s' would leave "
-                       "the directory, or is none",
-                       text_of(ret->name, ret->name_len).s);
+        return err_set(
+            err, ERR_HOST, EPROTO,
+            "the daemon's list of outputs is not to be trusted: the name '%s' would leave "
+            "the directory, or is none",
+            text_of(ret->name, ret->name_len).s);
     }
     return 0;
 }
@@ -153,8 +154,7 @@ static int read_list(struct fetch *f, struct err *err)
     return r;
 }
 
-static int add_item(struct outputs *o, size_t *cap, const struct output_item *like,
-                    struct err *err)
+static int add_item(struct outputs *o, size_t *cap, const struct output_item *like, struct err *err)
 {
     struct output_item *item = NULL;
 
@@ -206,12 +206,11 @@ static int plan(struct fetch *f, struct err *err)
             }
         }
         if (r == 0) {
-            r = add_item(&f->outputs, &cap,
-                         &(struct output_item){.name = l->name,
-                                               .name_len = l->name_len,
-                                               .bytes = l->bytes,
-                                               .offset = offset},
-                         err);
+            r = add_item(
+                &f->outputs, &cap,
+                &(struct output_item){
+                    .name = l->name, .name_len = l->name_len, .bytes = l->bytes, .offset = offset},
+                err);
         }
         offset += l->bytes;
     }
@@ -246,10 +245,11 @@ static int on_bytes(void *ctx, const void *data, size_t len, struct err *err)
     r = fd_write_full(f->fd, data, len, err);
     if (r == -ENOSPC || r == -EDQUOT) {
         *err = (struct err)ERR_INIT;
-        return err_set(err, ERR_LIMIT, ENOSPC,
-                       "no space left in '%s', where outputs wait until all are there; free some or "
-                       "set TMPDIR",
-                       text_of_str(tmp_path()).s);
+        return err_set(
+            err, ERR_LIMIT, ENOSPC,
+            "no space left in '%s', where outputs wait until all are there; free some or "
+            "set TMPDIR",
+            text_of_str(tmp_path()).s);
     }
     return r;
 }

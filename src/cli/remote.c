@@ -41,14 +41,16 @@ int remote_check_id(const char *id, struct err *err)
     if (remote_id_ok(id)) {
         return 0;
     }
-    return err_usage(err, "'%s' is not the id of a job: 32 digits 0-9 and a-f ('airlock jobs' lists them)",
-                     text_of_str(id).s);
+    return err_usage(
+        err, "'%s' is not the id of a job: 32 digits 0-9 and a-f ('airlock jobs' lists them)",
+        text_of_str(id).s);
 }
 
 static int not_a_job(const char *what, struct err *err)
 {
     return err_set(err, ERR_HOST, EPROTO,
-                   "the daemon's answer is no job: %s; is this airlockd, and of this version?", what);
+                   "the daemon's answer is no job: %s; is this airlockd, and of this version?",
+                   what);
 }
 
 static int read_state(const json_t *json, enum remote_state *ret)
@@ -77,7 +79,7 @@ static int read_verdict(const json_t *json)
     return json_is_null(json) || json == NULL ? -1 : -2;
 }
 
-static int read_job(json_t *json, struct remote_job *ret, struct err *err)
+int remote_job_take(json_t *json, struct remote_job *ret, struct err *err)
 {
     const char *id = json_string_value(json_object_get(json, "id"));
     json_t *result = json_object_get(json, "result");
@@ -93,8 +95,8 @@ static int read_job(json_t *json, struct remote_job *ret, struct err *err)
         return not_a_job("its verdict does not fit", err);
     }
     if (result != NULL && !json_is_null(result) &&
-        (!json_is_object(result) ||
-         read_verdict(json_object_get(result, "verdict")) != verdict || verdict < 0)) {
+        (!json_is_object(result) || read_verdict(json_object_get(result, "verdict")) != verdict ||
+         verdict < 0)) {
         return not_a_job("its result does not fit", err);
     }
     memcpy(ret->id, id, REMOTE_ID_SIZE);
@@ -107,9 +109,9 @@ int remote_job_read(const void *text, size_t len, struct remote_job *ret, struct
 {
     struct remote_job job = REMOTE_JOB_INIT;
     json_error_t at;
-    json_t *json = len > 0 ? json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &at)
-                           : NULL;
-    int r = json != NULL ? read_job(json, &job, err) : not_a_job("it is not JSON", err);
+    json_t *json =
+        len > 0 ? json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &at) : NULL;
+    int r = json != NULL ? remote_job_take(json, &job, err) : not_a_job("it is not JSON", err);
 
     json_decref(json);
     if (r == 0) {
@@ -180,17 +182,16 @@ int remote_refused(const struct http *h, const struct http_answer *answer, struc
 
     json_decref(json);
     if (answer->retry_after_s > 0) {
-        (void)snprintf(later, sizeof(later), "; try again in %" PRIu64 " s",
-                       answer->retry_after_s);
+        (void)snprintf(later, sizeof(later), "; try again in %" PRIu64 " s", answer->retry_after_s);
     }
     if (!is_problem || title.s[0] == '\0') {
         return err_set(err, ERR_HOST, EPROTO,
                        "'%s' answered with HTTP status %u and no reason; is this airlockd?",
                        text_of_str(http_url(h)).s, answer->status);
     }
-    return err_set(err, (enum err_class)class, errnum, "the daemon refuses: %s%s%s%s%s%s%s", title.s,
-                   field.s[0] != '\0' ? " in " : "", field.s, detail.s[0] != '\0' ? ": " : "",
-                   detail.s, later, remedy(answer->status));
+    return err_set(err, (enum err_class) class, errnum, "the daemon refuses: %s%s%s%s%s%s%s",
+                   title.s, field.s[0] != '\0' ? " in " : "", field.s,
+                   detail.s[0] != '\0' ? ": " : "", detail.s, later, remedy(answer->status));
 }
 
 static bool is_transient(int r)
@@ -278,6 +279,31 @@ int remote_get(struct http *h, const char *id, struct remote_job *ret, struct er
         return not_a_job("it is another one", err);
     }
     return r;
+}
+
+int remote_get_json(struct http *h, const char *path, json_t **ret, struct err *err)
+{
+    auto_http_answer struct http_answer answer = {.status = 0};
+    const struct http_request rq = {.method = "GET", .path = path};
+    json_error_t at;
+    json_t *json = NULL;
+    int r = http_do(h, &rq, &answer, err);
+
+    if (r < 0) {
+        return r;
+    }
+    if (answer.status != 200) {
+        return remote_refused(h, &answer, err);
+    }
+    json = answer.body.len > 0 ? json_loadb((const char *)answer.body.data, answer.body.len,
+                                            JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &at)
+                               : NULL;
+    if (!json_is_object(json)) {
+        json_decref(json);
+        return err_set(err, ERR_HOST, EPROTO, "the daemon's answer is no JSON object");
+    }
+    *ret = json;
+    return 0;
 }
 
 int remote_cancel(struct http *h, const char *id, struct err *err)

@@ -33,7 +33,10 @@ struct remote_job {
     json_t *json; /* all of it */
 };
 
-#define REMOTE_JOB_INIT {.verdict = -1}
+#define REMOTE_JOB_INIT \
+    {                   \
+        .verdict = -1   \
+    }
 void remote_job_fini(struct remote_job *job) nonnull_all;
 #define auto_remote_job on_scope_exit(remote_job_fini)
 
@@ -47,6 +50,9 @@ must_use int remote_check_id(const char *id, struct err *err) nonnull_all;
 /* Text of a job object, from an answer or an event. */
 must_use int remote_job_read(const void *text, size_t len, struct remote_job *ret,
                              struct err *err) nonnull_all;
+/* The same of parsed JSON; *ret has its own reference. */
+must_use int remote_job_take(json_t *json, struct remote_job *ret, struct err *err)
+    nonnull_args(2, 3);
 /* The result of `airlock run --json` in it, or NULL (borrowed). */
 json_t *remote_job_result(const struct remote_job *job) nonnull_all;
 
@@ -85,5 +91,8 @@ must_use int remote_submit(struct http *h, const struct remote_body *body, const
     nonnull_args(1, 2, 6, 7);
 must_use int remote_get(struct http *h, const char *id, struct remote_job *ret,
                         struct err *err) nonnull_all;
+/* Any GET that answers with an object. The caller owns *ret. */
+must_use int remote_get_json(struct http *h, const char *path, json_t **ret,
+                             struct err *err) nonnull_all;
 /* 0: it has ended, *ret is how; 1: it was asked to; -EALREADY (ERR_USAGE): it had ended before. */
 must_use int remote_cancel(struct http *h, const char *id, struct err *err) nonnull_all;

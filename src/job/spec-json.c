@@ -485,8 +485,9 @@ static int take_program_name(struct spec *spec, json_t *json, struct err *err)
         }
     }
     return r < 0 ? r
-                 : err_usage(err, "program_name: '%s' is not possible; Python has main.py, "
-                                  "JavaScript main.js, main.mjs or main.cjs",
+                 : err_usage(err,
+                             "program_name: '%s' is not possible; Python has main.py, "
+                             "JavaScript main.js, main.mjs or main.cjs",
                              text_of_str(s).s);
 }
 
@@ -530,8 +531,8 @@ static int check_keys(json_t *json, struct err *err)
     static const struct {
         const char *one, *other;
     } exclusive[] = {
-        {"code", "code_base64"}, {"stdin", "stdin_base64"},  {"language", "command"},
-        {"command", "code"},     {"command", "code_base64"}, {"command", "args"},
+        {"code", "code_base64"},     {"stdin", "stdin_base64"},  {"language", "command"},
+        {"command", "code"},         {"command", "code_base64"}, {"command", "args"},
         {"command", "program_name"},
     };
 
