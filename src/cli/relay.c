@@ -463,11 +463,31 @@ static enum airlock_verdict verdict_of(const struct err *err)
                                      : AIRLOCK_SANDBOX_FAILURE;
 }
 
-static int relay(struct relay *r)
+/* What failed on this side as the result that the caller waits for, in our own words. */
+static int answer(struct relay *r, const struct err *why)
 {
     auto_buf struct buf text = BUF_INIT(MIB);
-    struct err err = ERR_INIT;
+    auto_buf struct buf told = BUF_INIT(MIB);
+    struct builder b = {0};
     struct err ignored = ERR_INIT;
+    json_error_t at;
+    json_t *root = NULL;
+    int n = result_rejected_json(verdict_of(why), REASON, why->msg, &text);
+
+    if (n < 0) {
+        return n;
+    }
+    root = json_loadb((const char *)text.data, text.len, 0, &at);
+    if (root != NULL) {
+        set(&b, root, "message", printable(why->msg));
+    }
+    n = json_finish(&b, root, &told);
+    return n < 0 ? n : put(r, SUP_RESULT, told.data, told.len, &ignored);
+}
+
+static int relay(struct relay *r)
+{
+    struct err err = ERR_INIT;
     int n = enter(r, &err);
 
     if (n == 0) {
@@ -476,11 +496,7 @@ static int relay(struct relay *r)
     if (n == 0) {
         n = deliver(r, &err);
     }
-    if (n == 0) {
-        return 0;
-    }
-    n = result_rejected_json(verdict_of(&err), REASON, err.msg, &text);
-    return n < 0 ? n : put(r, SUP_RESULT, text.data, text.len, &ignored);
+    return n < 0 ? answer(r, &err) : 0;
 }
 
 /* As a supervisor: in a session of its own, with nothing of the caller's but the socket. */

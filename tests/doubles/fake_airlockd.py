@@ -26,6 +26,7 @@ def result(verdict="success", **changes):
         "outputs": [], "dropped": [],
         "phases": {"spawned_ns": 1, "ready_ns": 1000000, "started_ns": 1000000,
                    "exited_ns": 2000000, "cleaned_ns": 3000000},
+        "machine": {"engine": "tcg", "isolation": "emulated"},
         "cleanup": {"verified": True, "checks": {}},
     }
     value.update(changes)
