@@ -392,6 +392,7 @@ static bool set_body(struct call *c, curl_mime **ret_mime)
         for (size_t i = 0; i < rq->n_parts && ok; i++) {
             ok = add_part(*ret_mime, &rq->parts[i]);
         }
+        SET(CURLOPT_MIME_OPTIONS, (long)CURLMIMEOPT_FORMESCAPE); /* \" in names, as RFC 7578 */
         SET(CURLOPT_MIMEPOST, *ret_mime);
     } else if (rq->body != NULL) {
         SET(CURLOPT_POST, 1L);

@@ -214,6 +214,20 @@ static int build_json(const struct spec *spec, const struct remote_terms *terms,
     return r;
 }
 
+/* It becomes part of a header. */
+static int check_name(size_t i, const char *name, struct err *err)
+{
+    for (const unsigned char *p = (const unsigned char *)name; *p != '\0'; p++) {
+        if (*p < 0x20 || *p == 0x7f) {
+            return err_usage(err,
+                             "the name of input %zu has a control character in it; give it another "
+                             "with --in FILE:NAME",
+                             i + 1);
+        }
+    }
+    return check_text("the name of input", i, name, err);
+}
+
 static int add_parts(const struct spec *spec, struct remote_body *body, struct err *err)
 {
     size_t n = 0;
@@ -226,7 +240,7 @@ static int add_parts(const struct spec *spec, struct remote_body *body, struct e
         .name = "job", .type = "application/json", .data = body->json, .len = strlen(body->json)};
     for (size_t i = 0; i < spec->n_inputs; i++) {
         const struct spec_input *in = &spec->inputs[i];
-        int r = check_text("the name of input", i, in->name, err);
+        int r = check_name(i, in->name, err);
 
         if (r < 0) {
             return r;

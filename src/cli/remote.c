@@ -181,6 +181,10 @@ int remote_refused(const struct http *h, const struct http_answer *answer, struc
     int class = class_of(answer->status, &errnum);
 
     json_decref(json);
+    if (answer->retry_after_s > 0 && class == ERR_USAGE) {
+        class = ERR_LIMIT; /* a deadline that can't be kept now, say */
+        errnum = EAGAIN;
+    }
     if (answer->retry_after_s > 0) {
         (void)snprintf(later, sizeof(later), "; try again in %" PRIu64 " s", answer->retry_after_s);
     }

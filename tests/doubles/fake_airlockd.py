@@ -13,8 +13,6 @@ import socketserver
 import threading
 import time
 
-DIGEST = {name: hashlib.sha256(data).hexdigest() for name, data in (("empty", b""),)}
-
 
 def result(verdict="success", **changes):
     """As `airlock run --json` has it, with what the client reads."""
@@ -362,8 +360,9 @@ def read_request(kind, body):
         for part in body.split(boundary)[1:-1]:
             head, _, data = part.strip(b"\r\n").partition(b"\r\n\r\n")
             name = re.search(rb'name="([^"]*)"', head).group(1).decode()
-            file = re.search(rb'filename="([^"]*)"', head)
-            parts.append((name, file.group(1).decode() if file else None, data))
+            file = re.search(rb'filename="((?:[^"\\]|\\.)*)"', head)
+            shown = re.sub(rb"\\(.)", rb"\1", file.group(1)).decode() if file else None
+            parts.append((name, shown, data))
         job = json.loads(next(data for name, _, data in parts if name == "job"))
         job["parts"] = parts
     match = re.match(r"[#/]+ scene: ([a-z0-9-]+)", job.get("code", ""))

@@ -91,6 +91,10 @@ def what_is_sent_is_the_job(w):
                    "contract": "json:r.json", "root": True, "priority": 9, "deadline_ms": 60000,
                    "scene": "wait"}, job
     assert w.fake.server.requests[-1][1]["Idempotency-Key"] == "k1"
+    w.run("submit", "--in", 'in.bin:a "b" \\ c', w.script("wait"))
+    assert w.fake.jobs[-1].request["parts"][1][1] == 'a "b" \\ c', w.fake.jobs[-1].request
+    p = w.run("submit", "--in", "in.bin:a\r\nX: y", w.script("wait"))
+    assert p.returncode == 2 and b"control character" in p.stderr, p
     w.run("submit", "--image", "python", "--", "true", "x")
     job = w.fake.jobs[-1].request
     assert (job["image"], job["command"]) == ("python", ["true", "x"]), job
