@@ -93,7 +93,7 @@ def what_is_sent_is_the_job(w):
     assert w.fake.server.requests[-1][1]["Idempotency-Key"] == "k1"
     w.run("submit", "--in", 'in.bin:a "b" \\ c', w.script("wait"))
     assert w.fake.jobs[-1].request["parts"][1][1] == 'a "b" \\ c', w.fake.jobs[-1].request
-    p = w.run("submit", "--in", "in.bin:a\r\nX: y", w.script("wait"))
+    p = w.run("submit", "--in", "in.bin:a\nX", w.script("wait"))
     assert p.returncode == 2 and b"control character" in p.stderr, p
     w.run("submit", "--image", "python", "--", "true", "x")
     job = w.fake.jobs[-1].request
