@@ -27,7 +27,7 @@ def jobs_of(d, **more):
     return [j for j in d.ask("GET", "/v1/jobs?limit=200", **more).doc["jobs"]]
 
 
-@case("daemon: the quick start: a job with a file, its output live, its output file")
+@case("the quick start: a job with a file, its output live, its output file")
 def quick_start(t):
     with Daemon(t, tcp=True) as d:
         body, head = form(("job", None, json.dumps(job(SUM)).encode()), ("file", "data.csv", DATA))
@@ -62,7 +62,7 @@ def quick_start(t):
         t.equal((d.get(name)["purged"], d.output(name, "sum.txt").status), (True, 404), "after it")
 
 
-@case("daemon: airlock submit, watch and result do as airlock run")
+@case("airlock submit, watch and result do as airlock run")
 def commands(t):
     t.write("data.csv", DATA)
     script = t.write("sum.py", SUM)
@@ -86,7 +86,7 @@ def commands(t):
         t.equal((p.returncode, p.stdout), (0, b"1\n"), f"a module ({p})")
 
 
-@case("daemon: a job is canceled in whatever state it is, and its place is free again")
+@case("a job is canceled in whatever state it is, and its place is free again")
 def cancel(t):
     with Daemon(t, capacity={"machines": 1}) as d:
         running = d.accepted(WAITS)
@@ -106,7 +106,7 @@ def cancel(t):
         t.equal(d.metrics()["airlock_jobs_running"], 0, "jobs that run at the end")
 
 
-@case("daemon: one key is one job, also after a restart; another body is refused")
+@case("one key is one job, also after a restart; another body is refused")
 def idempotency(t):
     with Daemon(t) as d:
         first = d.submit(job("print(1)\n"), Idempotency_Key="k")
@@ -123,7 +123,7 @@ def idempotency(t):
         t.equal(len(jobs_of(d)), 1, "jobs there are")
 
 
-@case("daemon: tenants do not see each other, and a revoked token is refused at once")
+@case("tenants do not see each other, and a revoked token is refused at once")
 def tenants(t):
     with Daemon(t, require_tokens=True) as d:
         a, b = d.new_token("a"), d.new_token("b")
@@ -149,7 +149,7 @@ def tenants(t):
             time.sleep(0.05)
 
 
-@case("daemon: quotas refuse what is over them, and name it")
+@case("quotas refuse what is over them, and name it")
 def quotas(t):
     quota = {"memory_bytes": 128 << 20, "queued": 2, "rate_per_minute": 60, "rate_burst": 5}
     with Daemon(t, capacity={"machines": 1}, default_quota=quota) as d:
@@ -175,7 +175,7 @@ def quotas(t):
         t.true("urn:airlock:problem:rate-limited" in types, f"the rate is not held: {types}")
 
 
-@case("daemon: what cannot start by its deadline is refused now, or never starts")
+@case("what cannot start by its deadline is refused now, or never starts")
 def deadlines(t):
     with Daemon(t, capacity={"machines": 1}) as d:
         running = d.accepted(WAITS)
@@ -188,7 +188,7 @@ def deadlines(t):
         d.ended(d.accepted("print(1)\n", deadline_ms=60000), "success")
 
 
-@case("daemon: ten times what fits at once: exactly that runs, the queue is full, the rest is refused")
+@case("ten times what fits at once: exactly that runs, the queue is full, the rest is refused")
 def bounds(t):
     with Daemon(t, capacity={"machines": 2}, queue={"jobs_max": 4},
                 default_quota={"concurrent": 64, "queued": 64}) as d:
@@ -215,7 +215,7 @@ def bounds(t):
                 [0] * sum(k.startswith("airlock_capacity_used") for k in m), "capacity in use at the end")
 
 
-@case("daemon: killed amid its work, it ends every accepted job exactly once and leaves nothing")
+@case("killed amid its work, it ends every accepted job exactly once and leaves nothing")
 def killed(t):
     d = Daemon(t, capacity={"machines": 1})
     with d:
@@ -242,7 +242,7 @@ def killed(t):
     t.wait_gone(d.state, 5)
 
 
-@case("daemon: SIGTERM lets what runs end, refuses what is new and keeps what waits")
+@case("SIGTERM lets what runs end, refuses what is new and keeps what waits")
 def drain(t):
     with Daemon(t, capacity={"machines": 1}, drain_seconds=30) as d:
         running = d.accepted("import time\nprint('ready', flush=True)\ntime.sleep(3)\nprint('done')\n")
@@ -265,7 +265,7 @@ def drain(t):
         d.ended(queued, "success")
 
 
-@case("daemon: a second one on the same state refuses")
+@case("a second one on the same state refuses")
 def second(t):
     with Daemon(t) as d:
         other = Daemon(t, state=d.state)
@@ -277,7 +277,7 @@ def second(t):
         d.ended(d.accepted("print(1)\n"), "success")
 
 
-@case("daemon: SIGHUP takes the new configuration, or keeps all of the old")
+@case("SIGHUP takes the new configuration, or keeps all of the old")
 def reload_config(t):
     with Daemon(t, default_quota={"memory_bytes": 512 << 20}) as d:
         wide = {"memory_bytes": 300 << 20}
@@ -296,7 +296,7 @@ def reload_config(t):
         t.true("default_quota.memory_bytes" in d.said(), "the log does not name the member")
 
 
-@case("daemon: --check names what is wrong with a configuration")
+@case("--check names what is wrong with a configuration")
 def check(t):
     d = Daemon(t)
     for change, word in (({"listn": []}, "listn"), ({"queue": {"jobs_max": 0}}, "queue.jobs_max")):
@@ -309,7 +309,7 @@ def check(t):
     t.equal(p.returncode, 0, f"a good one ({p.stderr})")
 
 
-@case("daemon: with a full disk jobs are refused or end with a reason, and it recovers by itself", root=True)
+@case("with a full disk jobs are refused or end with a reason, and it recovers by itself", root=True)
 def disk_full(t):
     state = t.private_state()
     inner = state / "daemon"
