@@ -11,7 +11,9 @@
 #include "cli/cmd-doctor.h"
 #include "cli/cmd-image.h"
 #include "cli/cmd-records.h"
+#include "cli/cmd-remote.h"
 #include "cli/cmd-run.h"
+#include "cli/cmd-submit.h"
 #include "cli/cmd-suite.h"
 #include "cli/cmd-template.h"
 #include "cli/cmd-token.h"
@@ -24,6 +26,11 @@ static const char about[] =
 
 static const struct opt_sub subs[] = {
     {"run", "run a program in a fresh virtual machine", cmd_run},
+    {"submit", "give a job to a daemon (airlockd)", cmd_submit},
+    {"jobs", "list your jobs at a daemon", cmd_jobs},
+    {"watch", "show the output of a daemon's job as it comes", cmd_watch},
+    {"result", "show what a job of a daemon left behind, and fetch its outputs", cmd_result},
+    {"cancel", "end jobs of a daemon", cmd_cancel},
     {"image", "build, list, verify, remove and update images", cmd_image},
     {"template", "build, list, verify and remove saved states of machines", cmd_template},
     {"records", "list and show what is on record of finished jobs", cmd_records},
