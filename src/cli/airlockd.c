@@ -61,7 +61,7 @@ struct daemon {
     struct notify notify;
     struct listener listeners[CONFIG_LIST_MAX + NOTIFY_LISTEN_MAX];
     size_t n_listeners;
-    int daemon_fd, jobs_fd, tokens_fd;
+    int state_fd, daemon_fd, jobs_fd, tokens_fd;
     struct launcher *launcher;
     struct event_base *base;
     struct log *log;
@@ -273,9 +273,10 @@ static int open_state(struct daemon *d, struct err *err)
     if (mkdirat(store.dirfd, "daemon", 0700) < 0 && errno != EEXIST) {
         return err_sys(err, "make 'daemon' in the state directory");
     }
-    r = fd_open_nolink(store.dirfd, "daemon", O_RDONLY | O_DIRECTORY, 0, &d->daemon_fd, err);
+    d->state_fd = STEAL_FD(&store.dirfd);
+    r = fd_open_nolink(d->state_fd, "daemon", O_RDONLY | O_DIRECTORY, 0, &d->daemon_fd, err);
     if (r < 0 || d->config.user == NULL || geteuid() != 0) {
-        return r < 0 ? r : token_open_dir(store.dirfd, true, &d->tokens_fd, err);
+        return r < 0 ? r : token_open_dir(d->state_fd, true, &d->tokens_fd, err);
     }
     pw = getpwnam(d->config.user); /* NOLINT(concurrency-mt-unsafe): one thread */
     if (pw == NULL) {
@@ -284,7 +285,7 @@ static int open_state(struct daemon *d, struct err *err)
     if (fchown(d->daemon_fd, pw->pw_uid, pw->pw_gid) < 0) {
         return err_sys(err, "give 'daemon' in the state directory to '%s'", d->config.user);
     }
-    return token_open_dir(store.dirfd, true, &d->tokens_fd, err);
+    return token_open_dir(d->state_fd, true, &d->tokens_fd, err);
 }
 
 static int start_launcher(struct daemon *d, struct err *err)
@@ -323,7 +324,7 @@ static int make_service(struct daemon *d, struct err *err)
                                     .launcher = d->launcher,
                                     .log = d->log,
                                     .config = &d->config,
-                                    .daemon_fd = d->daemon_fd,
+                                    .state_fd = d->state_fd,
                                     .lost = on_lost,
                                     .ctx = d};
     int r = jobstore_open(d->daemon_fd, JOBSTORE_SYNC_NORMAL, &d->store, err);
@@ -506,6 +507,16 @@ static int make_events(struct daemon *d, struct err *err)
 
 /* ---- together ---- */
 
+/* A pipe or terminal is opened anew for it, which its user alone may not be allowed to. */
+static int make_log(struct daemon *d, struct err *err)
+{
+    d->base = event_base_new();
+    if (d->base == NULL) {
+        return err_set(err, ERR_HOST, ENOMEM, "no event loop");
+    }
+    return log_new(d->base, STDERR_FILENO, (enum log_level)d->config.log, &d->log, err);
+}
+
 static int prepare(struct daemon *d, struct err *err)
 {
     int r = notify_open(&d->notify, err);
@@ -523,21 +534,16 @@ static int prepare(struct daemon *d, struct err *err)
     if (r == 0) {
         r = open_state(d, err);
     }
+    if (r == 0) {
+        r = make_log(d, err);
+    }
     return r < 0 ? r : launcher_drop_privileges(d->config.user, err);
 }
 
 static int serve(struct daemon *d, struct err *err)
 {
-    int r = 0;
+    int r = make_events(d, err);
 
-    d->base = event_base_new();
-    if (d->base == NULL) {
-        return err_set(err, ERR_HOST, ENOMEM, "no event loop");
-    }
-    r = log_new(d->base, STDERR_FILENO, (enum log_level)d->config.log, &d->log, err);
-    if (r == 0) {
-        r = make_events(d, err);
-    }
     if (r == 0) {
         r = make_service(d, err);
     }
@@ -591,6 +597,7 @@ static void daemon_fini(struct daemon *d)
     for (size_t i = 0; i < d->options.listen.n; i++) {
         free(d->options.listen.v[i]);
     }
+    fd_close_p(&d->state_fd);
     fd_close_p(&d->daemon_fd);
     fd_close_p(&d->jobs_fd);
     fd_close_p(&d->tokens_fd);
@@ -618,7 +625,7 @@ static int print_schema(struct err *err)
 int main(int argc, char **argv)
 {
     static struct daemon d = {
-        .daemon_fd = -1, .jobs_fd = -1, .tokens_fd = -1, .notify = NOTIFY_INIT};
+        .state_fd = -1, .daemon_fd = -1, .jobs_fd = -1, .tokens_fd = -1, .notify = NOTIFY_INIT};
     struct opt_rest rest = {0};
     struct err err = ERR_INIT;
     int r = 0;

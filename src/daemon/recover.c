@@ -184,7 +184,7 @@ int recover_jobs(struct service *s, struct err *err)
     struct capacity capacity;
     struct job_info jobs[PAGE];
     struct jobstore_page page = {.jobs = jobs, .max = PAGE, .more = true};
-    int r = capacity_read(s->c.daemon_fd, &config, &capacity, err);
+    int r = capacity_read(s->c.state_fd, &config, &capacity, err);
 
     if (r < 0) {
         return r;

@@ -30,7 +30,7 @@ static int read_room(struct service *s, struct capacity_need *ret, struct err *e
     struct capacity capacity;
     struct capacity_load load = {.untouched_bytes = s->untouched_bytes + s->taken_since};
     struct queue_stats stats;
-    int r = capacity_read(s->c.daemon_fd, &config, &capacity, err);
+    int r = capacity_read(s->c.state_fd, &config, &capacity, err);
 
     if (r < 0) {
         return r;

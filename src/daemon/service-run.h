@@ -25,7 +25,7 @@ struct service_config {
     struct log *log;
     struct metrics *metrics;
     const struct config *config; /* read anew each time: a reload changes it */
-    int daemon_fd;               /* STATE/daemon */
+    int state_fd;                /* STATE: machines write to its file system */
     int jobs_fd;                 /* STATE/daemon/jobs */
     /* The launcher is gone: nothing can run any more. */
     void (*lost)(void *ctx);
