@@ -62,6 +62,7 @@ struct daemon {
     struct listener listeners[CONFIG_LIST_MAX + NOTIFY_LISTEN_MAX];
     size_t n_listeners;
     int state_fd, daemon_fd, jobs_fd, tokens_fd;
+    char *state_path; /* for messages */
     struct launcher *launcher;
     struct event_base *base;
     struct log *log;
@@ -274,6 +275,7 @@ static int open_state(struct daemon *d, struct err *err)
         return err_sys(err, "make 'daemon' in the state directory");
     }
     d->state_fd = STEAL_FD(&store.dirfd);
+    d->state_path = STEAL_PTR(&store.path);
     r = fd_open_nolink(d->state_fd, "daemon", O_RDONLY | O_DIRECTORY, 0, &d->daemon_fd, err);
     if (r < 0 || d->config.user == NULL || geteuid() != 0) {
         return r < 0 ? r : token_open_dir(d->state_fd, true, &d->tokens_fd, err);
@@ -546,6 +548,7 @@ static int serve(struct daemon *d, struct err *err)
 
     if (r == 0) {
         r = make_service(d, err);
+        r = r < 0 ? err_wrap(err, "'%s'", d->state_path) : 0;
     }
     if (r == 0) {
         r = make_server(d, err);
@@ -602,6 +605,7 @@ static void daemon_fini(struct daemon *d)
     fd_close_p(&d->jobs_fd);
     fd_close_p(&d->tokens_fd);
     notify_close(&d->notify);
+    free(d->state_path);
     if (d->base != NULL) {
         event_base_free(d->base);
     }

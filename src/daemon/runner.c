@@ -191,6 +191,11 @@ static void on_result(struct active *a, const struct sup_event *event)
         return;
     }
     if (a->faulty) {
+        /* What there is of its output must not keep the disk full. */
+        if (ftruncate(a->files.stdout_fd, 0) < 0 || ftruncate(a->files.stderr_fd, 0) < 0) {
+            (void)err_sys(&err, "empty the output of a job");
+            service_complain(s, "output", a->info.id, &err);
+        }
         ending_own(s, a, AIRLOCK_SANDBOX_FAILURE, "host_disk",
                    "the host had no room to keep what the program wrote");
         return;
