@@ -127,7 +127,7 @@ def overhead(t, options):
             if n >= 5 and result["machine"]["pooled"]:
                 pooled += 1
                 whole.append(took)
-                extra.append(took - max(result["phases"].values(), default=0) / 1e9)
+                extra.append(took - max((v or 0 for v in result["phases"].values()), default=0) / 1e9)
             time.sleep(0.5)  # the pool makes another
         if not extra:
             raise SystemExit("no job had a machine of the pool")
