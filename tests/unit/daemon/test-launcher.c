@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/home.h"
 #include "daemon/launcher-internal.h"
 #include "job/spec-wire.h"
 #include "sys/clock.h"
@@ -474,6 +475,62 @@ static void root_becomes_a_user_and_never_comes_back(void **state)
     assert_int_equal(in_child("nobody", "daemon"), 10);
 }
 
+/* In a child as that user: is its own directory there for it, by path, and nothing else? */
+static int lives_in(const char *state, const char *user)
+{
+    char path[128];
+    struct err err = ERR_INIT;
+
+    if (launcher_drop_privileges(user, &err) < 0) {
+        return 1;
+    }
+    (void)snprintf(path, sizeof(path), "%s/daemon/file", state);
+    if (open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) < 0) {
+        return 2;
+    }
+    if (open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0) {
+        return 3;
+    }
+    (void)snprintf(path, sizeof(path), "%s/tmp", state);
+    return access(path, R_OK) < 0 && access(path, X_OK) < 0 ? 0 : 4;
+}
+
+static void the_front_half_reaches_its_own_directory_and_no_other(void **state)
+{
+    char path[] = "/tmp/airlock-test-launcher.XXXXXX";
+    struct err err = ERR_INIT;
+    int status = 0;
+    int fd = -1;
+    pid_t pid = 0;
+
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_non_null(mkdtemp(path));
+    for (int i = 0; i < 2; i++) { /* made, and found */
+        assert_ok(home_open(path, "nobody", &fd, &err), &err);
+        (void)close(fd);
+    }
+    pid = fork();
+    if (pid == 0) {
+        _exit(lives_in(path, "nobody"));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    /* Another's, and one that is a link. */
+    assert_int_equal(home_open(path, "daemon", &fd, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "chown"));
+    err = (struct err)ERR_INIT;
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_ok(fd_remove_tree(fd, "daemon", &err), &err);
+    assert_int_equal(symlinkat("/tmp", fd, "daemon"), 0);
+    (void)close(fd);
+    assert_true(home_open(path, "nobody", &fd, &err) < 0);
+    err = (struct err)ERR_INIT;
+    assert_ok(fd_remove_tree(AT_FDCWD, path, &err), &err);
+}
+
 static void root_and_unknown_users_are_refused(void **state)
 {
     struct err err = ERR_INIT;
@@ -492,4 +549,5 @@ TEST_MAIN(T(a_job_goes_to_a_supervisor_whose_words_come_back),
           T(outputs_go_only_where_the_front_half_owns), T(capacity_and_images_are_told),
           T(a_plan_has_no_answer_and_does_not_disturb_those_of_others),
           T(the_front_half_sees_the_launchers_death), T(the_launcher_sees_the_front_halfs_death),
+          T(the_front_half_reaches_its_own_directory_and_no_other),
           T(root_becomes_a_user_and_never_comes_back), T(root_and_unknown_users_are_refused))
