@@ -99,6 +99,8 @@ struct spec {
     size_t stdin_len;
     int stdin_fd;  /* -1, or a descriptor to read (owned) */
     char *out_dir; /* host directory for outputs, NULL = drop and list */
+    /* They are written as, and no further than, the owner of the working directory may. */
+    bool out_as_owner;
     struct spec_limits limits;
     bool root;             /* the program is the guest's root */
     bool cold_interpreter; /* none that was started before the job */

@@ -26,6 +26,14 @@
 /* For all left-overs together: what does not go in that time keeps nobody waiting. */
 #define SWEEP_NS (2 * NS_PER_S)
 
+/* One for all supervisors of a process, and told them by their fork: an owner's own setting. */
+static struct ledger_capacity capacity_of_slots;
+
+void hold_set_capacity(const struct ledger_capacity *capacity)
+{
+    capacity_of_slots = *capacity;
+}
+
 struct hold *hold_new(void)
 {
     struct hold *hold = calloc(1, sizeof(*hold));
@@ -153,18 +161,15 @@ static int reconcile(struct hold *hold, int store_fd, struct err *err)
 int hold_take(struct hold *hold, const struct store *store, const struct ledger_need *need,
               struct err *err)
 {
-    const struct ledger_capacity by_host = {0};
     int r = reconcile(hold, store->dirfd, err);
 
-    return r < 0 ? r : ledger_admit(store->dirfd, need, &by_host, &hold->slot, err);
+    return r < 0 ? r : ledger_admit(store->dirfd, need, &capacity_of_slots, &hold->slot, err);
 }
 
 int hold_set_disk(struct hold *hold, const struct store *store, uint64_t disk_bytes,
                   struct err *err)
 {
-    const struct ledger_capacity by_host = {0};
-
-    return ledger_set_disk(&hold->slot, store->dirfd, disk_bytes, &by_host, err);
+    return ledger_set_disk(&hold->slot, store->dirfd, disk_bytes, &capacity_of_slots, err);
 }
 
 const char *hold_instead(enum cgroup_limit limit)

@@ -260,6 +260,35 @@ static int take_number(const struct ledger_dir *dir, const struct ledger_need *n
     return 0;
 }
 
+int ledger_usage(int store_fd, const struct ledger_capacity *capacity, struct ledger_usage *ret,
+                 struct err *err)
+{
+    auto_ledger_dir struct ledger_dir dir = LEDGER_DIR_INIT;
+    struct ledger_capacity c = *capacity;
+    struct sums sums = {0};
+    int r = ledger_dir_open(store_fd, LOCK_WAIT_NS, &dir, err);
+
+    if (r == 0) {
+        r = ledger_each(&dir, sum_one, &sums, err);
+    }
+    if (r == 0) {
+        r = ask_host(store_fd, &c, err);
+    }
+    if (r == 0) {
+        *ret = (struct ledger_usage){
+            .capacity = c,
+            .machines = sums.machines,
+            .memory_bytes = sums.memory,
+            .vcpus = sums.vcpus,
+            .disk_bytes = sums.disk,
+            .untouched_bytes = sums.untouched,
+            .stale = sums.n_stale,
+            .blocked = sums.unreadable[0] != '\0',
+        };
+    }
+    return r;
+}
+
 int ledger_admit(int store_fd, const struct ledger_need *need,
                  const struct ledger_capacity *capacity, struct ledger_slot *ret, struct err *err)
 {

@@ -92,6 +92,19 @@ must_use int ledger_admit(int store_fd, const struct ledger_need *need,
                           const struct ledger_capacity *capacity, struct ledger_slot *ret,
                           struct err *err) nonnull_all;
 
+/* What there is and what is promised of it, now. */
+struct ledger_usage {
+    struct ledger_capacity capacity;                    /* as given, the host's where that was 0 */
+    uint64_t machines, memory_bytes, vcpus, disk_bytes; /* promised to live slots */
+    uint64_t untouched_bytes; /* of memory_bytes: what no monitor has made its own yet */
+    unsigned int stale;       /* slots that crashes left, not yet reconciled */
+    bool blocked;             /* a live slot can't be read: nothing more is admitted */
+};
+
+/* Waits for the lock as ledger_admit() does. Changes nothing but that STATE/slots is there then. */
+must_use int ledger_usage(int store_fd, const struct ledger_capacity *capacity,
+                          struct ledger_usage *ret, struct err *err) nonnull_all;
+
 /*
  * Once the machine runs: tells the monitor's pid and what of the promised disk is still to be
  * written. Memory that it already touched (RssAnon + RssShmem) and blocks that its files have are

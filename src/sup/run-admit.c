@@ -92,6 +92,8 @@ void run_admit(struct run *run)
 
     if (unique_id(run->result.machine_id, &err) < 0) {
         run_decide_by_err(run, &err, "admit");
+    } else if (run->has_job) {
+        run_tell_machine(run);
     }
     run_prepare_proof(run);
     if (run->over) {

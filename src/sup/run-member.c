@@ -189,6 +189,7 @@ static void take_job(struct run *run)
         run_decide(run, EVENT_HOST_FAULT, "pool", "out of memory");
         return;
     }
+    run_tell_machine(run);
     run_phase(run, "stage");
     run_note_submission(run);
     change_reaper(run);

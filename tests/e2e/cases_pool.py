@@ -25,10 +25,13 @@ class Pool:
         self.t = t
         self.state = pathlib.Path(state or t.private_state())
         self.child = subprocess.Popen(
-            [str(DRIVER), str(self.state), str(members), str(age_ms)], cwd=t.dir, text=True,
+            self.command(members, age_ms), cwd=t.dir, text=True,
             env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.answers = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
+
+    def command(self, members, age_ms):
+        return [str(DRIVER), str(self.state), str(members), str(age_ms)]
 
     def _read(self):
         for line in self.child.stdout:
