@@ -9,7 +9,6 @@ enum config_kind {
     CONFIG_TEXT,   /* char * */
     CONFIG_CHOICE, /* an enum, index into choices */
     CONFIG_LIST,   /* struct config_list */
-    CONFIG_IMAGES, /* images of a struct tenant_quota */
 };
 
 struct config_member {

@@ -64,7 +64,6 @@ static json_t *member_schema(struct builder *b, const struct config_member *m)
         choice_schema(b, o, m);
         break;
     case CONFIG_LIST:
-    case CONFIG_IMAGES:
         list_schema(b, o, m);
         break;
     case CONFIG_TEXT:

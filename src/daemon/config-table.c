@@ -25,7 +25,6 @@ const char *config_kind_text(enum config_kind kind)
     case CONFIG_CHOICE:
         return "a string";
     case CONFIG_LIST:
-    case CONFIG_IMAGES:
         break;
     }
     return "an array of strings";
@@ -276,8 +275,8 @@ const struct config_member config_members[] = {
      .reload = true, .help = "the same"},
     {NUMBER("default_quota.kept_bytes", default_quota.kept_bytes, GIB, 0, 1024 * GIB, 1),
      .reload = true, .help = "most that a tenant's ended jobs keep; 0: no limit of its own"},
-    {.path = "default_quota.images", .kind = CONFIG_IMAGES, .reload = true,
-     AT(default_quota.images), .check = check_image, .pattern = "^[a-z0-9][a-z0-9._-]{0,63}$",
+    {.path = "default_quota.images", .kind = CONFIG_LIST, .reload = true, AT(images),
+     .check = check_image, .pattern = "^[a-z0-9][a-z0-9._-]{0,63}$",
      .help = "images that jobs may use; none: all"},
     {.path = "default_quota.isolation", .kind = CONFIG_CHOICE, .reload = true,
      AT(default_quota.isolation), .def = SPEC_ISOLATION_EMULATED, .choices = isolations,

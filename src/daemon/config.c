@@ -19,7 +19,7 @@
 
 #define PATH_SIZE 128
 
-/* The two kinds of lists as one. */
+/* A list in place. */
 struct texts {
     char **v;
     size_t *n;
@@ -31,15 +31,12 @@ static struct texts texts_of(struct config *c, const struct config_member *m)
 {
     struct config_list *list = config_place(c, m);
 
-    if (m->kind == CONFIG_IMAGES) {
-        return (struct texts){c->default_quota.images, &c->default_quota.n_images};
-    }
     return (struct texts){list->v, &list->n};
 }
 
 static bool is_list(const struct config_member *m)
 {
-    return m->kind == CONFIG_LIST || m->kind == CONFIG_IMAGES;
+    return m->kind == CONFIG_LIST;
 }
 
 static void clear_texts(struct texts t)
@@ -92,6 +89,18 @@ void config_init(struct config *c)
             t.v[0] = strdup(m->def_text);
             *t.n = t.v[0] != NULL; /* without memory: as if it were empty, which is refused */
         }
+    }
+}
+
+/* A quota has its images by value, so that it can be copied. */
+static void settle_images(struct config *c)
+{
+    struct tenant_quota *q = &c->default_quota;
+
+    memset(q->images, 0, sizeof(q->images));
+    for (q->n_images = 0; q->n_images < c->images.n; q->n_images++) {
+        (void)snprintf(q->images[q->n_images], sizeof(q->images[0]), "%s",
+                       c->images.v[q->n_images]);
     }
 }
 
@@ -197,7 +206,6 @@ static int take(struct config *c, const struct config_member *m, const json_t *j
     case CONFIG_CHOICE:
         return take_choice(c, m, json, err);
     case CONFIG_LIST:
-    case CONFIG_IMAGES:
         return take_list(c, m, json, err);
     case CONFIG_BOOL:
         if (!json_is_boolean(json)) {
@@ -363,6 +371,7 @@ int config_parse(struct config *c, const char *name, const char *text, size_t le
     if (r == 0) {
         r = check_all(c, err);
     }
+    settle_images(c);
     return r < 0 ? err_wrap(err, "%s", name) : 0;
 }
 
@@ -463,5 +472,6 @@ int config_reload(struct config *c, struct config *next, struct buf *ret_kept, s
             return no_memory(err);
         }
     }
+    settle_images(c);
     return 0;
 }

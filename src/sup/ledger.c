@@ -272,7 +272,7 @@ int ledger_usage(int store_fd, const struct ledger_capacity *capacity, struct le
         r = ledger_each(&dir, sum_one, &sums, err);
     }
     if (r == 0) {
-        r = ask_host(store_fd, &c, err);
+        r = ledger_ask_host(store_fd, &c, err);
     }
     if (r == 0) {
         *ret = (struct ledger_usage){
