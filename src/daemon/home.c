@@ -2,33 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "image/store.h"
 #include "sys/fd.h"
+#include "sys/user.h"
 
 #define NAME "daemon"
-
-static int find(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct err *err)
-{
-    const struct passwd *pw = NULL;
-
-    *ret_uid = geteuid();
-    *ret_gid = getegid();
-    if (user == NULL) {
-        return 0;
-    }
-    pw = getpwnam(user);
-    if (pw == NULL) {
-        return err_usage(err, "there is no user '%.64s' here; make it with `useradd --system`",
-                         user);
-    }
-    *ret_uid = pw->pw_uid;
-    *ret_gid = pw->pw_gid;
-    return 0;
-}
 
 /* The one thing about STATE that is not its owner's alone. */
 static int let_pass(int state_fd, gid_t group, struct err *err)
@@ -60,16 +41,15 @@ int home_open(const char *state, const char *user, int *ret_fd, struct err *err)
 {
     auto_store struct store store = STORE_INIT;
     auto_fd int fd = -1;
-    uid_t uid = 0;
-    gid_t gid = 0;
+    struct user owner = {.uid = 0};
     bool made = false;
-    int r = find(user, &uid, &gid, err);
+    int r = user_find(user, &owner, err);
 
     if (r == 0) {
         r = store_open(state, &store, err);
     }
-    if (r == 0 && uid != geteuid()) {
-        r = let_pass(store.dirfd, gid, err);
+    if (r == 0 && owner.uid != geteuid()) {
+        r = let_pass(store.dirfd, owner.gid, err);
     }
     if (r < 0) {
         return r;
@@ -79,11 +59,11 @@ int home_open(const char *state, const char *user, int *ret_fd, struct err *err)
         return err_sys(err, "make '%s/" NAME "'", store.path);
     }
     r = fd_open_nolink(store.dirfd, NAME, O_RDONLY | O_DIRECTORY, 0, &fd, err);
-    if (r == 0 && made && (fchmod(fd, 0700) < 0 || fchown(fd, uid, gid) < 0)) {
-        r = err_sys(err, "give '%s/" NAME "' to user %u", store.path, (unsigned int)uid);
+    if (r == 0 && made && (fchmod(fd, 0700) < 0 || fchown(fd, owner.uid, owner.gid) < 0)) {
+        r = err_sys(err, "give '%s/" NAME "' to user %u", store.path, (unsigned int)owner.uid);
     }
     if (r == 0) {
-        r = check(fd, store.path, uid, err);
+        r = check(fd, store.path, owner.uid, err);
     }
     if (r == 0) {
         *ret_fd = STEAL_FD(&fd);

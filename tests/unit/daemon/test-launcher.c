@@ -347,6 +347,79 @@ static void a_plan_has_no_answer_and_does_not_disturb_those_of_others(void **sta
     tear_down(&h);
 }
 
+/* A front half that somebody took over: the launcher ends in good order, and does none of it. */
+static void what_is_no_question_ends_the_launcher(void **state)
+{
+    static const struct ask_wire strange[] = {
+        {.kind = 0},
+        {.kind = ASK_TEXT + 1},
+        {.kind = ASK_TEXT, .aux = LAUNCHER_RECORD, .id = {[0 ... JOB_ID_SIZE - 1] = 'a'}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i <= ARRAY_LEN(strange); i++) {
+        struct house h = {.l = NULL};
+        struct launcher_answer a = {.number = 0};
+        struct err err = ERR_INIT;
+
+        set_up(&h, 0);
+        if (i < ARRAY_LEN(strange)) {
+            assert_true(fd_send(launcher_fd(h.l), &strange[i], sizeof(strange[i]), -1, 0) > 0);
+        } else {
+            assert_true(fd_send(launcher_fd(h.l), "x", 1, 2, 0) == 1);
+        }
+        assert_true(can_read(launcher_fd(h.l), 5000));
+        assert_int_equal(launcher_answer(h.l, &a, &err), -EPIPE);
+        assert_non_null(strstr(err.msg, "exit code 0"));
+        tear_down(&h);
+    }
+}
+
+static size_t drain(int sock, size_t from)
+{
+    size_t n = 0;
+
+    while (can_read(sock, 1000)) {
+        struct tell_wire tell = {0};
+        struct err err = ERR_INIT;
+        auto_fd int fd = -1;
+
+        if (fd_receive(sock, &tell, sizeof(tell), &fd, &err) != 1) {
+            break;
+        }
+        assert_int_equal(tell.number, from + n); /* in order, none lost */
+        assert_true(fd >= 0);
+        n++;
+    }
+    return n;
+}
+
+/* Answers that nobody takes stop the questions from being read; nothing is lost, nothing piles up. */
+static void a_front_half_that_only_asks_is_not_read_from(void **state)
+{
+    struct house h = {.l = NULL};
+    size_t asked = 0;
+    ssize_t n = 0;
+
+    (void)state;
+    set_up(&h, 0);
+    for (int quiet = 0; quiet < 20; quiet++) {
+        while (n >= 0) {
+            const struct ask_wire ask = {.kind = ASK_TEXT, .aux = LAUNCHER_IMAGES, .number = asked};
+
+            n = fd_send(launcher_fd(h.l), &ask, sizeof(ask), -1, MSG_DONTWAIT);
+            asked += n > 0;
+        }
+        assert_int_equal(n, -EAGAIN);
+        assert_true(asked < 2000);
+        (void)usleep(20000);
+        n = 0;
+    }
+    assert_true(asked > LAUNCHER_ASKED_MAX);
+    assert_int_equal(drain(launcher_fd(h.l), 0), asked);
+    tear_down(&h);
+}
+
 static pid_t launcher_pid(void)
 {
     char path[64];
@@ -668,6 +741,7 @@ TEST_MAIN(T(a_job_goes_to_a_supervisor_whose_words_come_back),
           T(a_specification_is_a_file_of_sensible_size),
           T(outputs_go_only_where_the_front_half_owns), T(capacity_and_images_are_told),
           T(a_plan_has_no_answer_and_does_not_disturb_those_of_others),
+          T(what_is_no_question_ends_the_launcher), T(a_front_half_that_only_asks_is_not_read_from),
           T(the_front_half_sees_the_launchers_death), T(the_launcher_sees_the_front_halfs_death),
           T(who_serves_clients_makes_no_process_and_reaches_no_kernel_corner),
           T(the_front_half_reaches_its_own_directory_and_no_other),
