@@ -19,13 +19,13 @@
 
 #define PATH_SIZE 128
 
-/* A list's texts and how many they are. */
+/* A list in place. */
 struct texts {
     char **v;
     size_t *n;
 };
 
-_Static_assert(TENANT_IMAGES_MAX >= CONFIG_LIST_MAX, "a quota takes all images of the list");
+_Static_assert(TENANT_IMAGES_MAX == CONFIG_LIST_MAX, "one maximum for all lists");
 
 static struct texts texts_of(struct config *c, const struct config_member *m)
 {
@@ -89,6 +89,18 @@ void config_init(struct config *c)
             t.v[0] = strdup(m->def_text);
             *t.n = t.v[0] != NULL; /* without memory: as if it were empty, which is refused */
         }
+    }
+}
+
+/* A quota has its images by value, so that it can be copied. */
+static void settle_images(struct config *c)
+{
+    struct tenant_quota *q = &c->default_quota;
+
+    memset(q->images, 0, sizeof(q->images));
+    for (q->n_images = 0; q->n_images < c->images.n; q->n_images++) {
+        (void)snprintf(q->images[q->n_images], sizeof(q->images[0]), "%s",
+                       c->images.v[q->n_images]);
     }
 }
 
@@ -341,17 +353,6 @@ static void json_decref_p(json_t **json)
     json_decref(*json);
 }
 
-/* The quota holds no pointers: its images are the list's. */
-static void fill_quota(struct config *c)
-{
-    struct tenant_quota *q = &c->default_quota;
-
-    for (q->n_images = 0; q->n_images < c->default_images.n; q->n_images++) {
-        (void)snprintf(q->images[q->n_images], sizeof(q->images[0]), "%s",
-                       c->default_images.v[q->n_images]);
-    }
-}
-
 int config_parse(struct config *c, const char *name, const char *text, size_t len, struct err *err)
 {
     json_error_t fault = {.line = 0};
@@ -370,7 +371,7 @@ int config_parse(struct config *c, const char *name, const char *text, size_t le
     if (r == 0) {
         r = check_all(c, err);
     }
-    fill_quota(c);
+    settle_images(c);
     return r < 0 ? err_wrap(err, "%s", name) : 0;
 }
 
@@ -471,6 +472,6 @@ int config_reload(struct config *c, struct config *next, struct buf *ret_kept, s
             return no_memory(err);
         }
     }
-    fill_quota(c);
+    settle_images(c);
     return 0;
 }

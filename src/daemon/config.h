@@ -54,7 +54,7 @@ struct config {
     uint64_t retries;  /* of a job whose machine failed before the program started */
     uint64_t drain_ns; /* at a stop: for jobs that run */
     enum config_log log;
-    struct config_list default_images; /* of it: the quota's own are filled from here */
+    struct config_list images; /* of default_quota, which has copies of them */
     struct tenant_quota default_quota;
 };
 

@@ -34,7 +34,7 @@
 #include "sys/fd.h"
 
 /* Supervisors at once: their machines are bounded by the ledger, those without one end soon. */
-#define CHILDREN_MAX (2u * LEDGER_NUMBERS)
+#define CHILDREN_MAX (2ul * LEDGER_NUMBERS)
 /* After the front half's end: for jobs that clean up. */
 #define END_NS (20 * NS_PER_S)
 /*
@@ -123,14 +123,23 @@ static int read_file(int fd, struct buf *ret, struct err *err)
 /* Whatever of the host a specification can name: none of it is the front half's to name. */
 static int refuse_host(const struct spec *spec, struct err *err)
 {
-    const char *what = spec->program_path != NULL   ? "the program"
-                       : spec->archive_path != NULL ? "the archive"
-                       : spec->stdin_path != NULL   ? "stdin"
-                       : spec->stdin_fd >= 0        ? "stdin's descriptor"
-                       : spec->out_dir != NULL      ? "the directory of outputs"
-                       : spec->out_as_owner         ? "the owner of outputs"
-                                                    : NULL;
+    const struct {
+        const char *what;
+        bool is_there;
+    } named[] = {
+        {"the program", spec->program_path != NULL},
+        {"the archive", spec->archive_path != NULL},
+        {"stdin", spec->stdin_path != NULL},
+        {"stdin's descriptor", spec->stdin_fd >= 0},
+        {"the directory of outputs", spec->out_dir != NULL},
+        {"the owner of outputs", spec->out_as_owner},
+    };
 
+    const char *what = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(named) && what == NULL; i++) {
+        what = named[i].is_there ? named[i].what : NULL;
+    }
     for (size_t i = 0; i < spec->n_inputs && what == NULL; i++) {
         what = spec->inputs[i].path != NULL ? "an input" : NULL;
     }
@@ -189,7 +198,7 @@ static int start(struct child *c, const struct ask_wire *ask, int spec_fd, struc
 
     spec_init(&spec);
     if (c->n_procs == CHILDREN_MAX) {
-        return err_set(err, ERR_LIMIT, EAGAIN, "%u supervisors live; try again later",
+        return err_set(err, ERR_LIMIT, EAGAIN, "%lu supervisors live; try again later",
                        CHILDREN_MAX);
     }
     r = take_spec(spec_fd, &spec, &bytes, err);
@@ -286,9 +295,12 @@ static int take_plan(struct child *c, uint32_t empty, int fd, struct err *err)
 {
     on_scope_exit(plan_free_p) struct plan *plan = calloc(1, sizeof(*plan));
     auto_buf struct buf text = BUF_INIT(PLAN_MAX);
-    int r = plan == NULL ? err_set(err, ERR_HOST, ENOMEM, "out of memory") : 0;
+    int r = 0;
 
-    if (r == 0 && empty == 0) {
+    if (plan == NULL) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+    }
+    if (empty == 0) {
         r = read_file(fd, &text, err);
     }
     if (r == 0) {
@@ -437,7 +449,7 @@ static void take_signals(void)
         (void)sigaction(s, &act, NULL);
     }
     (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
 static void leave_session(const struct launcher_half *half)

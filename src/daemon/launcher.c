@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pwd.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +13,7 @@
 #include "job/spec-wire.h"
 #include "sys/cgroup.h"
 #include "sys/fd.h"
+#include "sys/user.h"
 
 /* Longer than the launcher needs for pool and jobs. */
 #define END_NS (40 * NS_PER_S)
@@ -48,24 +48,6 @@ void launcher_free(struct launcher *l)
     free(l);
 }
 
-static int find_owner(const char *user, uid_t *ret, struct err *err)
-{
-    const struct passwd *pw = NULL;
-
-    if (user == NULL) {
-        *ret = geteuid();
-        return 0;
-    }
-    errno = 0;
-    pw = getpwnam(user);
-    if (pw == NULL) {
-        return err_usage(err, "there is no user '%.64s' here; make it with `useradd --system`",
-                         user);
-    }
-    *ret = pw->pw_uid;
-    return 0;
-}
-
 /* Outside the root of the groups no process may stay beside the machines', the front half included. */
 static int enter_leaf(struct err *err)
 {
@@ -91,12 +73,12 @@ static int fork_child(struct launcher *l, struct launcher_half *half, struct err
     theirs = pair[1];
     half->sock = theirs;
     (void)sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, &before);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     r = proc_fork(&l->proc, err);
     if (r == 1) {
         launcher_child(half);
     }
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return r < 0 ? err_wrap(err, "start the launcher") : 0;
 }
 
@@ -105,6 +87,7 @@ int launcher_start(const struct launcher_config *config, struct launcher **ret, 
     on_scope_exit(launcher_free_p) struct launcher *l = calloc(1, sizeof(*l));
     auto_store struct store store = STORE_INIT;
     struct launcher_half half = {.config = config, .store = &store, .sock = -1};
+    struct user owner = {.uid = 0};
     int r = 0;
 
     if (l == NULL) {
@@ -117,7 +100,8 @@ int launcher_start(const struct launcher_config *config, struct launcher **ret, 
         return err_usage(err, "a pool holds at most %u machines, and spends at most 100 percent",
                          POOL_MEMBERS_MAX);
     }
-    r = find_owner(config->user, &half.owner, err);
+    r = user_find(config->user, &owner, err);
+    half.owner = owner.uid;
     if (r == 0) {
         r = store_open(config->state, &store, err);
     }

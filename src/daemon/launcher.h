@@ -55,6 +55,13 @@ void launcher_free(struct launcher *l);
  */
 must_use int launcher_drop_privileges(const char *user, struct err *err) nonnull_args(2);
 
+/*
+ * After launcher_drop_privileges(): closes the system calls that nobody needs who serves clients, for
+ * good, for this process and all its threads to come. No new process and no other program above all
+ * (SIGSYS). Threads, files and sockets of the unix and IP families stay. ERR_HOST.
+ */
+must_use int launcher_confine(struct err *err) nonnull_all;
+
 /* Readable when launcher_answer() has something; also at its death. Borrowed. */
 must_use int launcher_fd(const struct launcher *l) nonnull_all;
 

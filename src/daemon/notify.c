@@ -19,7 +19,7 @@
 /* What a variable says, in a new string; it is gone from the environment. NULL: it is not there. */
 static int take_variable(const char *name, char **ret, struct err *err)
 {
-    const char *value = getenv(name);
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): one thread */
 
     *ret = NULL;
     if (value == NULL) {
@@ -29,7 +29,7 @@ static int take_variable(const char *name, char **ret, struct err *err)
     if (*ret == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
-    (void)unsetenv(name);
+    (void)unsetenv(name); /* NOLINT(concurrency-mt-unsafe): the same */
     return 0;
 }
 
@@ -174,7 +174,9 @@ int notify_status(const struct notify *n, const char *text, struct err *err)
 
     (void)snprintf(line, sizeof(line), "%s", text);
     for (char *p = line; *p != '\0'; p++) { /* a newline would begin another assignment */
-        *p = (unsigned char)*p < 0x20 || *p == 0x7f ? ' ' : *p;
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) {
+            *p = ' ';
+        }
     }
     return say(n, err, "STATUS=%s", line);
 }

@@ -7,13 +7,13 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
-#include <pwd.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "daemon/launcher.h"
+#include "sys/user.h"
 
 /* Ends by itself at the last capability that this kernel knows. */
 static int drop_bounding_set(struct err *err)
@@ -30,16 +30,16 @@ static int drop_bounding_set(struct err *err)
     }
 }
 
-static int change_ids(const struct passwd *pw, struct err *err)
+static int change_ids(const char *name, const struct user *user, struct err *err)
 {
-    if (initgroups(pw->pw_name, pw->pw_gid) < 0) {
-        return err_sys(err, "take the groups of user '%s'", pw->pw_name);
+    if (initgroups(name, user->gid) < 0) {
+        return err_sys(err, "take the groups of user '%s'", name);
     }
-    if (setresgid(pw->pw_gid, pw->pw_gid, pw->pw_gid) < 0) {
-        return err_sys(err, "become group %u", (unsigned int)pw->pw_gid);
+    if (setresgid(user->gid, user->gid, user->gid) < 0) {
+        return err_sys(err, "become group %u", (unsigned int)user->gid);
     }
-    if (setresuid(pw->pw_uid, pw->pw_uid, pw->pw_uid) < 0) {
-        return err_sys(err, "become user '%s'", pw->pw_name);
+    if (setresuid(user->uid, user->uid, user->uid) < 0) {
+        return err_sys(err, "become user '%s'", name);
     }
     return 0;
 }
@@ -81,7 +81,7 @@ static bool has_group(gid_t group)
 }
 
 /* True if something of before can still be had. Tries it. */
-static bool is_way_back(const struct passwd *pw)
+static bool is_way_back(const struct user *user)
 {
     uid_t uids[3] = {0, 0, 0};
     gid_t gids[3] = {0, 0, 0};
@@ -91,12 +91,12 @@ static bool is_way_back(const struct passwd *pw)
         return true;
     }
     for (size_t i = 0; i < ARRAY_LEN(uids); i++) {
-        if (uids[i] != pw->pw_uid || gids[i] != pw->pw_gid) {
+        if (uids[i] != user->uid || gids[i] != user->gid) {
             return true;
         }
     }
     return setresuid(0, 0, 0) == 0 || setuid(0) == 0 || seteuid(0) == 0 ||
-           (pw->pw_gid != 0 && (setresgid(0, 0, 0) == 0 || has_group(0))) ||
+           (user->gid != 0 && (setresgid(0, 0, 0) == 0 || has_group(0))) ||
            setgroups(0, NULL) == 0 || has_capabilities();
 }
 
@@ -113,39 +113,29 @@ static int close_ways(struct err *err)
     return 0;
 }
 
-static int check_self(const struct passwd *pw, struct err *err)
+int launcher_drop_privileges(const char *name, struct err *err)
 {
-    if (pw != NULL && geteuid() != 0 && pw->pw_uid != geteuid()) {
+    struct user user = {.uid = 0};
+    int r = user_find(name, &user, err);
+
+    if (r < 0) {
+        return r;
+    }
+    if (name != NULL && user.uid == 0) {
+        return err_usage(err, "'%.64s' is root; name a user without privileges", name);
+    }
+    if (geteuid() != 0 && user.uid != geteuid()) {
         return err_usage(err,
-                         "airlockd was started as user %u, and can't become '%s'; start it as "
+                         "airlockd was started as user %u, and can't become '%.64s'; start it as "
                          "root or as that user",
-                         (unsigned int)geteuid(), pw->pw_name);
+                         (unsigned int)geteuid(), name);
     }
-    return 0;
-}
-
-int launcher_drop_privileges(const char *user, struct err *err)
-{
-    const struct passwd *pw = NULL;
-    int r = 0;
-
-    if (user != NULL) {
-        pw = getpwnam(user);
-        if (pw == NULL) {
-            return err_usage(err, "there is no user '%.64s' here; make it with `useradd --system`",
-                             user);
-        }
-        if (pw->pw_uid == 0) {
-            return err_usage(err, "'%.64s' is root; name a user without privileges", user);
-        }
-    }
-    if (geteuid() != 0 || pw == NULL) {
-        r = check_self(pw, err);
-        return r < 0 ? r : close_ways(err);
+    if (geteuid() != 0 || name == NULL) {
+        return close_ways(err);
     }
     r = drop_bounding_set(err);
     if (r == 0) {
-        r = change_ids(pw, err);
+        r = change_ids(name, &user, err);
     }
     if (r == 0) {
         r = drop_capabilities(err);
@@ -153,8 +143,8 @@ int launcher_drop_privileges(const char *user, struct err *err)
     if (r == 0) {
         r = close_ways(err);
     }
-    if (r == 0 && is_way_back(pw)) {
-        r = err_set(err, ERR_HOST, EPERM, "privileges are left after becoming '%s'", user);
+    if (r == 0 && is_way_back(&user)) {
+        r = err_set(err, ERR_HOST, EPERM, "privileges are left after becoming '%s'", name);
     }
     return r;
 }

@@ -14,6 +14,8 @@
 
 #define MEAN_WEIGHT 8u /* a new job's part of the mean is 1 / 8 */
 #define DISK_RETRY  (60 * NS_PER_S)
+/* More than this no sum may be cut at, or taking back would not give what was. */
+#define NUMBER_MAX (UINT64_MAX / (4ull * QUEUE_QUEUED_MAX))
 
 static uint64_t or_default(uint64_t value, uint64_t other)
 {
@@ -211,11 +213,10 @@ static void take_slot_back(struct queue *q, struct queue_entry *e)
 
 /* --- in --- */
 
-/* More than this no sum may be cut at, or taking back would not give what was. */
 static bool need_ok(const struct capacity_need *need)
 {
     for (size_t i = 0; i < CAPACITY_RESOURCES; i++) {
-        if (capacity_get(need, (enum capacity_resource)i) > UINT64_MAX / (4 * QUEUE_QUEUED_MAX)) {
+        if (capacity_get(need, (enum capacity_resource)i) > NUMBER_MAX) {
             return false;
         }
     }
@@ -230,7 +231,7 @@ static int check_job(const struct queue *q, const struct queue_job *job,
         return err_usage(err, "no such job can be queued: its id or its tenant is no name");
     }
     if (job->priority > JOB_PRIORITY_MAX || quota->concurrent == 0 || quota->queued == 0 ||
-        !need_ok(&job->need) || job->bytes > UINT64_MAX / (4 * QUEUE_QUEUED_MAX)) {
+        !need_ok(&job->need) || job->bytes > NUMBER_MAX) {
         return err_usage(err, "no such job can be queued: a number is out of range");
     }
     if (queue_find(q, job->id) != NULL) {

@@ -12,11 +12,11 @@
  * nowhere else; queue_check() proves the sums.
  *
  * Order. Between tenants: who has the smallest share of the host in use comes first (the largest
- * part of any resource, summed over its jobs that have slots), then who used least lately (share x
- * time; an idle tenant saves nothing up).  Within a tenant: priority, then age; a job never
- * overtakes another of its tenant but by priority, or because the other must wait (not_before).  A
- * job that came to the front but found no room for reserve_after_ns gets room reserved: from then
- * on others start only if they end, by their wall limits, before it could start, or don't touch
+ * part of any resource that its jobs with slots take together), then who used least (share x time
+ * of ended jobs; idle time is no credit).  Within a tenant: priority, then age; a job never goes
+ * ahead of another of its tenant but by priority, or because the other must wait (not_before).  A
+ * job that others went ahead of for want of room has room reserved after reserve_after_ns: from
+ * then on others start only if they end, by their wall limits, before it could start, or don't need
  * what it needs.
  */
 #pragma once
@@ -157,7 +157,8 @@ must_use int queue_expire(struct queue *q, uint64_t now_ns, struct queue_job *re
 
 /*
  * When queue_expire() or queue_take() could have something new that no other call brings about:
- * a deadline, a not_before, the end of a reservation. QUEUE_NEVER: no such time.
+ * a deadline, a not_before, the end of a reservation. QUEUE_NEVER: no such time. Room that others
+ * than our jobs give back tells nobody: while jobs wait, look at the host now and then.
  */
 uint64_t queue_wake_ns(const struct queue *q, uint64_t now_ns) nonnull_all;
 

@@ -288,6 +288,7 @@ static int list_names(int tokens_fd, struct names *names, struct err *err)
         return err_sys(err, "list the tokens");
     }
     (void)STEAL_FD(&fd);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): own DIR */
     for (errno = 0; (entry = readdir(dir)) != NULL; errno = 0) {
         if (is_token_file(entry->d_name)) {
             r = add_name(names, entry->d_name, err);

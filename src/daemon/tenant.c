@@ -28,9 +28,8 @@
 const struct tenant_quota tenant_quota_default = {
     .concurrent = 16,
     .queued = 256,
-    .rate_per_minute = 6000,
-    .rate_burst = 256,
-    .kept_bytes = 4 * GIB,
+    .rate_burst = 60, /* of a rate that a token gives; none by itself: the queue is bounded */
+    .kept_bytes = GIB,
     .isolation = SPEC_ISOLATION_HARDWARE,
 };
 

@@ -25,8 +25,7 @@ struct tenant_quota {
     uint64_t concurrent;      /* jobs that run; at least 1 */
     uint64_t queued;          /* jobs that wait; at least 1 */
     uint64_t rate_per_minute; /* jobs accepted; 0 = no limit */
-    uint64_t
-        rate_burst; /* ... at once, after a quiet time; 0 = as many as in one second, at least 1 */
+    uint64_t rate_burst;      /* ... at once, after a quiet time; 0 counts as 1 */
     uint64_t wall_ns, cpu_ns; /* ceilings of one job's limits; 0 = what airlock can enforce */
     uint64_t memory_bytes;    /* the same */
     uint64_t kept_bytes;      /* of all its jobs together; 0 = no limit */

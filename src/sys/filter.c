@@ -33,6 +33,8 @@ static uint32_t action_of(const struct seccomp_rule *rule)
         return SCMP_ACT_ERRNO((uint32_t)rule->errnum);
     case SECCOMP_DO_ASK:
         return SCMP_ACT_NOTIFY;
+    case SECCOMP_DO_KILL:
+        break;
     }
     return SCMP_ACT_KILL_PROCESS;
 }
@@ -76,10 +78,10 @@ static int export_code(scmp_filter_ctx ctx, struct seccomp_filter *ret, struct e
     return 0;
 }
 
-int seccomp_compile(const struct seccomp_rule *rules, size_t n, struct seccomp_filter *ret,
-                    struct err *err)
+static int compile(uint32_t otherwise, const struct seccomp_rule *rules, size_t n,
+                   struct seccomp_filter *ret, struct err *err)
 {
-    scmp_filter_ctx ctx on_scope_exit(ctx_release_p) = seccomp_init(SCMP_ACT_KILL_PROCESS);
+    scmp_filter_ctx ctx on_scope_exit(ctx_release_p) = seccomp_init(otherwise);
     int r = 0;
 
     if (ctx == NULL) {
@@ -101,6 +103,18 @@ int seccomp_compile(const struct seccomp_rule *rules, size_t n, struct seccomp_f
         }
     }
     return export_code(ctx, ret, err);
+}
+
+int seccomp_compile(const struct seccomp_rule *rules, size_t n, struct seccomp_filter *ret,
+                    struct err *err)
+{
+    return compile(SCMP_ACT_KILL_PROCESS, rules, n, ret, err);
+}
+
+int seccomp_compile_denials(const struct seccomp_rule *rules, size_t n, struct seccomp_filter *ret,
+                            struct err *err)
+{
+    return compile(SCMP_ACT_ALLOW, rules, n, ret, err);
 }
 
 void seccomp_filter_fini(struct seccomp_filter *filter)

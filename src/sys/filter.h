@@ -1,7 +1,7 @@
 /*
  * filter.h - system call filters: compiled by libseccomp before the fork, loaded with one call.
  *
- * A filter is an allow-list. Whatever no rule matches, and every call of another architecture
+ * A filter is an allow-list, for programs that are known call by call (seccomp_compile()). Whatever no rule matches, and every call of another architecture
  * (i386, x32), ends the process (SECCOMP_RET_KILL_PROCESS: SIGSYS), so that a denied call is seen
  * from outside as what it is.
  */
@@ -16,6 +16,7 @@
 enum seccomp_do {
     SECCOMP_DO_ALLOW,
     SECCOMP_DO_ERRNO, /* fails with errnum: for what a program probes and can do without */
+    SECCOMP_DO_KILL,  /* ends the process; in a list of what is denied */
     SECCOMP_DO_ASK    /* blocks until the listener's owner answers; -ENOSYS once it is closed */
 };
 
@@ -44,6 +45,12 @@ struct seccomp_filter {
 /* ERR_HOST if libseccomp or the kernel does not know a rule: nothing is left out silently. */
 must_use int seccomp_compile(const struct seccomp_rule *rules, size_t n, struct seccomp_filter *ret,
                              struct err *err) nonnull_all;
+/*
+ * The other way round, for a process of ours whose libraries choose calls that nobody has listed:
+ * what no rule matches is allowed. Other architectures end the process all the same.
+ */
+must_use int seccomp_compile_denials(const struct seccomp_rule *rules, size_t n,
+                                     struct seccomp_filter *ret, struct err *err) nonnull_all;
 void seccomp_filter_fini(struct seccomp_filter *filter) nonnull_all;
 #define auto_seccomp_filter on_scope_exit(seccomp_filter_fini)
 

@@ -45,7 +45,7 @@ class Front(cases_pool.Pool):
 
     def directory(self, t):
         path = pathlib.Path(tempfile.mkdtemp(prefix="airlock-launcher-"))
-        os.chown(path, self.uid(), -1)
+        os.chown(path, self.uid(), pwd.getpwuid(self.uid()).pw_gid)
         return path
 
     def launcher(self):

@@ -122,6 +122,38 @@ static void a_tenant_that_was_away_gets_neither_credit_nor_debt(void **state)
     assert_true(got[0] >= 19 && got[1] >= 19);
 }
 
+static void who_comes_back_does_not_get_what_it_did_not_use(void **state)
+{
+    auto_queue struct queue *q = new_queue(&defaults, 1);
+    uint64_t now = S;
+    unsigned int got[2] = {0};
+
+    for (unsigned int i = 0; i < 201; i++) { /* b uses a second, then a has the host */
+        const struct queue_job job = job_of(i == 0 ? "b" : "a", i);
+
+        assert_int_equal(put(q, &job, &wide, now), QUEUE_ACCEPTED);
+    }
+    for (unsigned int i = 0; i < 101; i++) {
+        int number = take(q, 1, now);
+
+        now += S;
+        end(q, (unsigned int)number, now);
+    }
+    for (unsigned int i = 300; i < 400; i++) {
+        const struct queue_job job = job_of("b", i);
+
+        assert_int_equal(put(q, &job, &wide, now), QUEUE_ACCEPTED);
+    }
+    for (unsigned int i = 0; i < 40; i++) {
+        int number = take(q, 1, now);
+
+        got[number < 300 ? 0 : 1]++;
+        now += S;
+        end(q, (unsigned int)number, now);
+    }
+    assert_true(got[0] >= 19 && got[1] >= 19);
+}
+
 static void a_tenant_at_its_concurrency_is_passed_over(void **state)
 {
     const struct queue_quota one = {.concurrent = 1, .queued = 10};
@@ -339,6 +371,22 @@ static void a_higher_priority_may_meet_a_deadline_that_a_lower_one_cannot(void *
     assert_int_equal(put(q, &job, &wide, S), QUEUE_ACCEPTED);
 }
 
+static void a_deadline_counts_on_no_more_than_the_tenants_own_concurrency(void **state)
+{
+    const struct queue_quota one = {.concurrent = 1, .queued = 10};
+    auto_queue struct queue *q = new_queue(&defaults, 10);
+    struct queue_job job = job_of("a", 1);
+
+    assert_int_equal(put(q, &job, &one, S), QUEUE_ACCEPTED);
+    assert_int_equal(take(q, 10, S), 1);
+    job = job_of("a", 2);
+    job.deadline_ns = 5 * S;
+    assert_int_equal(put(q, &job, &one, S), QUEUE_TOO_LATE);
+    job = job_of("b", 3);
+    job.deadline_ns = 5 * S;
+    assert_int_equal(put(q, &job, &one, S), QUEUE_ACCEPTED);
+}
+
 static void short_jobs_of_the_past_make_deadlines_meetable(void **state)
 {
     auto_queue struct queue *q = new_queue(&defaults, 1);
@@ -504,6 +552,30 @@ static void a_reservation_that_does_not_come_true_ends(void **state)
     assert_int_equal(take(q, 4, 12 * S), 1);
     requeue(q, 1, QUEUE_AGAIN_NO_CAPACITY, 40 * S, 12 * S);
     assert_int_equal(take(q, 4, 12 * S), 2); /* it has to wait for another one */
+}
+
+static void a_machine_that_outlives_its_limit_ends_the_reservation(void **state)
+{
+    auto_queue struct queue *q =
+        new_queue(&(struct queue_config){.reserve_after_ns = S, .overhead_ns = S}, 2);
+    struct queue_job job = job_of("a", 1);
+
+    assert_int_equal(put(q, &job, &wide, S), QUEUE_ACCEPTED);
+    assert_int_equal(take(q, 2, S), 1); /* to 12 s */
+    job = job_of("b", 2);
+    job.need = large(2);
+    assert_int_equal(put(q, &job, &wide, 2 * S), QUEUE_ACCEPTED);
+    job = job_of("c", 3);
+    assert_int_equal(put(q, &job, &wide, 2 * S), QUEUE_ACCEPTED);
+    assert_int_equal(take(q, 2, 2 * S), 3);
+    end(q, 3, 4 * S);
+    job = job_of("c", 4);
+    job.wall_ns = 500 * S;
+    assert_int_equal(put(q, &job, &wide, 4 * S), QUEUE_ACCEPTED);
+    assert_int_equal(take(q, 2, 4 * S), -1);
+    assert_int_equal(queue_wake_ns(q, 4 * S), 17 * S); /* 5 s of grace */
+    assert_int_equal(take(q, 2, 16 * S), -1);
+    assert_int_equal(take(q, 2, 17 * S), 4);
 }
 
 static void what_others_hold_for_good_is_never_waited_for(void **state)
@@ -680,7 +752,10 @@ TEST_MAIN(T(jobs_of_a_tenant_start_in_the_order_they_came),
           T(a_tenant_with_thousands_of_jobs_does_not_hold_up_another),
           T(tenants_share_one_machine_by_the_time_they_use),
           T(a_tenant_that_was_away_gets_neither_credit_nor_debt),
+          T(who_comes_back_does_not_get_what_it_did_not_use),
           T(a_tenant_at_its_concurrency_is_passed_over),
+          T(a_machine_that_outlives_its_limit_ends_the_reservation),
+          T(a_deadline_counts_on_no_more_than_the_tenants_own_concurrency),
           T(what_is_full_is_refused_and_says_whose_fault_it_is),
           T(a_disk_that_is_full_now_is_no_reason_for_ever),
           T(ten_times_the_capacity_at_once_runs_exactly_the_capacity),

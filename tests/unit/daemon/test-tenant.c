@@ -96,6 +96,25 @@ static void a_revoked_token_is_refused_at_once(void **state)
     assert_true(tenants_empty(tenants));
 }
 
+/* Faster than the kernel's clock of files ticks: the directory's time alone would not tell. */
+static void changes_within_one_tick_are_seen(void **state)
+{
+    auto_tokens struct tokens t = tokens_new();
+    auto_tenants struct tenants *tenants = open_tenants(&t, NULL);
+
+    for (unsigned int i = 0; i < 50; i++) {
+        char text[TOKEN_TEXT_SIZE];
+        char name[32];
+        struct tenant tenant;
+        const struct token token = new_token(&t, "acme", text);
+
+        assert_string_equal(who(tenants, text, S, &tenant), "acme");
+        (void)snprintf(name, sizeof(name), "%s.json", token.id);
+        assert_int_equal(unlinkat(t.fd, name, 0), 0);
+        assert_string_equal(who(tenants, text, S, &tenant), "");
+    }
+}
+
 static void a_file_that_is_changed_in_place_is_seen_within_a_second(void **state)
 {
     auto_tokens struct tokens t = tokens_new();
@@ -325,7 +344,7 @@ static void the_local_tenant_accepts_emulation_by_the_default_quotas(void **stat
 }
 
 TEST_MAIN(T(a_token_opens_for_its_tenant_and_nothing_else_does),
-          T(a_revoked_token_is_refused_at_once),
+          T(a_revoked_token_is_refused_at_once), T(changes_within_one_tick_are_seen),
           T(a_file_that_is_changed_in_place_is_seen_within_a_second),
           T(a_damaged_file_refuses_its_token_loudly_and_no_other),
           T(a_file_that_cannot_be_used_is_no_open_door),
