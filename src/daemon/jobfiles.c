@@ -346,32 +346,43 @@ static int flush(const struct jobfiles *f, int fd, struct err *err)
     return 0;
 }
 
-/* A file that is there whole or not at all. */
-static int put_whole(const struct jobfiles *f, const char *tmp, const char *name, const void *data,
-                     size_t len, struct err *err)
+/* The file is there whole or not at all. */
+static int put_whole_result(const struct jobfiles *f, const void *data, size_t len, struct err *err)
 {
     auto_fd int fd = -1;
     int r = 0;
 
-    (void)unlinkat(f->dirfd, tmp, 0); /* of an attempt that was killed */
-    r = make_file(f->dirfd, tmp, &fd, err);
+    (void)unlinkat(f->dirfd, RESULT_NEW, 0); /* of an attempt that was killed */
+    r = make_file(f->dirfd, RESULT_NEW, &fd, err);
     if (r < 0) {
         return r;
     }
     r = pwrite_full(fd, data, len, 0);
-    if (r == 0 && renameat(f->dirfd, tmp, f->dirfd, name) < 0) {
+    if (r == 0 && renameat(f->dirfd, RESULT_NEW, f->dirfd, "result.json") < 0) {
         r = -errno;
     }
     if (r < 0) {
-        (void)unlinkat(f->dirfd, tmp, 0);
-        return jobfiles_fail(-r, "store a file of a job", err);
+        (void)unlinkat(f->dirfd, RESULT_NEW, 0);
+        return jobfiles_fail(-r, "store the result of a job", err);
     }
     return f->sync ? flush(f, fd, err) : 0;
 }
 
+/* Not by way of another name: nobody looks for it before the job is in the store. */
 int jobfiles_put_spec(struct jobfiles *f, const void *data, size_t len, struct err *err)
 {
-    return put_whole(f, "spec.new", "spec", data, len, err);
+    auto_fd int fd = -1;
+    int r = make_file(f->dirfd, "spec", &fd, err);
+
+    if (r < 0) {
+        return r;
+    }
+    r = pwrite_full(fd, data, len, 0);
+    if (r < 0) {
+        (void)unlinkat(f->dirfd, "spec", 0);
+        return jobfiles_fail(-r, "store the specification of a job", err);
+    }
+    return f->sync ? flush(f, fd, err) : 0;
 }
 
 int jobfiles_spec(int dirfd, int *ret_fd, struct err *err)
@@ -396,7 +407,7 @@ int jobfiles_put_result(struct jobfiles *f, const void *json, size_t len, struct
     }
     r = note_both(f, err);
     if (r == 0) {
-        r = put_whole(f, RESULT_NEW, "result.json", json, len, err);
+        r = put_whole_result(f, json, len, err);
     }
     if (r == 0) {
         r = put_record(f, &wire, err);

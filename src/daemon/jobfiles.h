@@ -73,7 +73,7 @@ must_use int jobfiles_open(int jobs_fd, const char *id, struct jobfiles *ret,
 void jobfiles_fini(struct jobfiles *f) nonnull_all;
 #define auto_jobfiles on_scope_exit(jobfiles_fini)
 
-/* The specification, once. */
+/* The specification, once, before the job is in the store. */
 must_use int jobfiles_put_spec(struct jobfiles *f, const void *data, size_t len,
                                struct err *err) nonnull_all;
 /* Read-only, the caller owns *ret_fd. -ENOENT (ERR_HOST) if it was dropped or never put. */
