@@ -53,6 +53,7 @@ struct jobfiles {
     int dirfd, stdout_fd, stderr_fd, events_fd; /* owned; -1 = not open */
     uint64_t seq, stdout_bytes, stderr_bytes;
     uint64_t stdout_noted, stderr_noted; /* bytes that records speak of */
+    bool over; /* the result is there: nothing can be added, ERR_USAGE/-EALREADY */
     bool sync; /* the caller's: specification and result are flushed to the disk when put */
 };
 

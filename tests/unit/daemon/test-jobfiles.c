@@ -265,17 +265,45 @@ static void the_result_is_there_whole_or_not_at_all(void **state)
     assert_fails(jobfiles_result(f.dirfd, &buf, &err), ERR_USAGE, ENOENT, &err);
     put_at(f.dirfd, "result.new", "{half", 5, 0); /* a write that was killed */
     assert_fails(jobfiles_result(f.dirfd, &buf, &err), ERR_USAGE, ENOENT, &err);
+    assert_fails(jobfiles_put_result(&f, "", 0, &err), ERR_USAGE, EINVAL, &err);
     assert_ok(jobfiles_put_result(&f, "{\"a\":1}", 7, &err), &err);
     assert_false(there(f.dirfd, "result.new"));
     assert_ok(jobfiles_result(f.dirfd, &buf, &err), &err);
     assert_string_equal((char *)buf.data, "{\"a\":1}");
     assert_fails(jobfiles_result(f.dirfd, &small, &err), ERR_LIMIT, EFBIG, &err);
-    assert_fails(jobfiles_put_result(&f, "", 0, &err), ERR_USAGE, EINVAL, &err);
-    f.sync = true;
-    assert_ok(jobfiles_put_result(&f, "{}", 2, &err), &err);
     put_at(f.dirfd, "x", "", 0, 0);
     assert_int_equal(renameat(f.dirfd, "x", f.dirfd, "result.json"), 0);
     assert_fails(jobfiles_result(f.dirfd, &buf, &err), ERR_HOST, EUCLEAN, &err);
+}
+
+static void a_result_is_the_last_word(void **state)
+{
+    auto_jobfiles struct jobfiles f = JOBFILES_INIT;
+    auto_jobfiles struct jobfiles again = JOBFILES_INIT;
+    struct jobfiles_event_wire more = {.seq = 3, .kind = JOBFILES_STATE};
+    auto_buf struct buf buf = BUF_INIT(1000);
+    struct err err = ERR_INIT;
+
+    (void)state;
+    create(&f);
+    f.sync = true;
+    put(&f, JOBFILES_STDOUT, "x");
+    assert_ok(jobfiles_put_result(&f, "{}", 2, &err), &err);
+    more.check = jobfiles_check(&more);
+    put_at(f.dirfd, "events", &more, sizeof(more), 2 * sizeof(more));
+    assert_ok(jobfiles_open(jobs_fd, id, &again, &err), &err);
+    for (int i = 0; i < 2; i++) {
+        struct jobfiles *which = i == 0 ? &f : &again;
+
+        assert_true(which->over);
+        assert_int_equal(which->seq, 2);
+        assert_fails(jobfiles_put_result(which, "[]", 2, &err), ERR_USAGE, EALREADY, &err);
+        assert_fails(jobfiles_put_state(which, JOB_RUNNING, &err), ERR_USAGE, EALREADY, &err);
+        assert_fails(jobfiles_put_stream(which, JOBFILES_STDERR, "y", 1, &err), ERR_USAGE, EALREADY,
+                     &err);
+    }
+    assert_ok(jobfiles_result(f.dirfd, &buf, &err), &err);
+    assert_string_equal((char *)buf.data, "{}");
 }
 
 static void the_specification_is_kept_until_it_is_dropped(void **state)
@@ -534,7 +562,7 @@ TEST_MAIN(J(events_tell_what_was_written_and_when), J(readers_may_ask_for_any_nu
           J(what_can_be_no_record_ends_the_list_at_the_next_open), J(a_damaged_record_is_no_event),
           J(the_event_file_is_bounded_and_leaves_nothing_out),
           J(late_records_are_few_whatever_is_written), J(the_result_is_there_whole_or_not_at_all),
-          J(the_specification_is_kept_until_it_is_dropped), J(everything_is_for_nobody_else),
-          J(a_directory_of_others_is_refused), J(only_ids_name_jobs),
-          J(links_in_a_jobs_directory_lead_nowhere), J(a_write_that_fails_tells_nobody_anything),
-          J(a_full_disk_is_a_limit_at_every_step))
+          J(a_result_is_the_last_word), J(the_specification_is_kept_until_it_is_dropped),
+          J(everything_is_for_nobody_else), J(a_directory_of_others_is_refused),
+          J(only_ids_name_jobs), J(links_in_a_jobs_directory_lead_nowhere),
+          J(a_write_that_fails_tells_nobody_anything), J(a_full_disk_is_a_limit_at_every_step))
