@@ -23,7 +23,8 @@ static void remove_directory(void)
 {
     struct err err = ERR_INIT;
 
-    (void)!fd_remove_tree(AT_FDCWD, path, &err);
+    (void)!jobfiles_remove(jobs_fd, id, false, &err);
+    (void)rmdir(path);
 }
 
 static void make_directory(void)

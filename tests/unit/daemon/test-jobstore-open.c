@@ -76,6 +76,54 @@ static void the_directory_may_move_while_it_is_open(void **state)
     jobstore_free(s);
 }
 
+/* 0, or the line's number. What the parents let through is none of its business. */
+static int live_behind(int fd)
+{
+    struct job_info job = job_of(1, "anna");
+    struct jobstore *s = NULL;
+    struct err err = ERR_INIT;
+
+    if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0 ||
+        access(state_dir, X_OK) == 0) {
+        return __LINE__;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (jobstore_open(fd, JOBSTORE_SYNC_NORMAL, &s, &err) < 0) {
+            (void)dprintf(2, "%s\n", err.msg);
+            return __LINE__;
+        }
+        if ((i == 0 ? jobstore_insert(s, &job, NULL, NULL, &err)
+                    : jobstore_get(s, NULL, job.id, &job, &err)) < 0) {
+            (void)dprintf(2, "%s\n", err.msg);
+            return __LINE__;
+        }
+        jobstore_free(s);
+    }
+    return 0;
+}
+
+static void a_user_who_can_not_search_the_parents_has_the_store(void **state)
+{
+    auto_fd int fd = -1;
+    int status = 0;
+    pid_t child = -1;
+
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skip: needs root to become another user\n");
+        skip();
+    }
+    assert_int_equal(mkdirat(state_fd, "daemon", 0700), 0);
+    assert_int_equal(fchownat(state_fd, "daemon", 65534, 65534, 0), 0);
+    fd = openat(state_fd, "daemon", O_DIRECTORY | O_CLOEXEC);
+    child = fork();
+    if (child == 0) {
+        _exit(live_behind(fd) == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void a_second_daemon_is_refused(void **state)
 {
     struct jobstore *first = open_store();
@@ -290,7 +338,8 @@ static void flushed_stores_work_the_same(void **state)
 }
 
 TEST_MAIN(D(the_files_are_for_nobody_else), D(the_directory_may_move_while_it_is_open),
-          D(a_second_daemon_is_refused), D(a_child_that_is_killed_gives_the_lock_back),
+          D(a_user_who_can_not_search_the_parents_has_the_store), D(a_second_daemon_is_refused),
+          D(a_child_that_is_killed_gives_the_lock_back),
           D(a_directory_or_file_of_others_is_refused), D(a_newer_store_is_refused_and_left_alone),
           D(another_programs_database_is_refused),
           D(a_damaged_store_is_found_after_an_unclean_stop), D(rows_that_can_not_be_are_refused),
