@@ -168,6 +168,7 @@ static bool record_fits(struct jobfiles *f, const struct jobfiles_event *event)
     }
     if (event->kind != JOBFILES_STDOUT && event->kind != JOBFILES_STDERR) {
         f->over = event->kind == JOBFILES_RESULT;
+        f->state = event->kind == JOBFILES_STATE ? (int)event->aux : f->state;
         return true;
     }
     s = stream_of(f, event->kind);
@@ -307,7 +308,13 @@ int jobfiles_put_state(struct jobfiles *f, enum job_state state, struct err *err
     struct jobfiles_event_wire wire = {.kind = JOBFILES_STATE, .aux = (uint64_t)state};
     int r = f->over ? is_over(err) : note_both(f, err);
 
-    return r < 0 ? r : put_record(f, &wire, err);
+    if (r == 0 && f->state != (int)state) {
+        r = put_record(f, &wire, err);
+    }
+    if (r == 0) {
+        f->state = (int)state;
+    }
+    return r;
 }
 
 /* Bytes that wait for their record until it is worth one. */

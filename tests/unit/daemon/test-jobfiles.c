@@ -45,6 +45,27 @@ static void events_tell_what_was_written_and_when(void **state)
     assert_string_equal(data, "hello world");
 }
 
+static void a_state_is_told_once_until_it_changes(void **state)
+{
+    static const enum job_state states[] = {JOB_QUEUED, JOB_QUEUED, JOB_STARTING, JOB_QUEUED,
+                                            JOB_QUEUED};
+    auto_jobfiles struct jobfiles f = JOBFILES_INIT;
+    auto_jobfiles struct jobfiles again = JOBFILES_INIT;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    create(&f);
+    for (size_t i = 0; i < ARRAY_LEN(states); i++) {
+        assert_ok(jobfiles_put_state(&f, states[i], &err), &err);
+    }
+    assert_int_equal(f.seq, 3);
+    assert_ok(jobfiles_open(jobs_fd, id, &again, &err), &err);
+    assert_ok(jobfiles_put_state(&again, JOB_QUEUED, &err), &err);
+    assert_int_equal(again.seq, 3);
+    assert_ok(jobfiles_put_state(&again, JOB_RUNNING, &err), &err);
+    assert_int_equal(again.seq, 4);
+}
+
 static void readers_may_ask_for_any_number(void **state)
 {
     static const uint64_t odd[] = {3,
@@ -557,8 +578,9 @@ static void a_full_disk_is_a_limit_at_every_step(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-TEST_MAIN(J(events_tell_what_was_written_and_when), J(readers_may_ask_for_any_number),
-          J(many_events_are_read_in_pages), J(a_record_that_is_not_whole_is_cut_off),
+TEST_MAIN(J(events_tell_what_was_written_and_when), J(a_state_is_told_once_until_it_changes),
+          J(readers_may_ask_for_any_number), J(many_events_are_read_in_pages),
+          J(a_record_that_is_not_whole_is_cut_off),
           J(what_can_be_no_record_ends_the_list_at_the_next_open), J(a_damaged_record_is_no_event),
           J(the_event_file_is_bounded_and_leaves_nothing_out),
           J(late_records_are_few_whatever_is_written), J(the_result_is_there_whole_or_not_at_all),
