@@ -163,7 +163,12 @@ static bool record_fits(struct jobfiles *f, const struct jobfiles_event *event)
 {
     struct stream s;
 
+    if (f->over) {
+        return false;
+    }
     if (event->kind != JOBFILES_STDOUT && event->kind != JOBFILES_STDERR) {
+        f->over = event->kind == JOBFILES_RESULT;
+        f->state = event->kind == JOBFILES_STATE ? (int)event->aux : f->state;
         return true;
     }
     s = stream_of(f, event->kind);
@@ -293,12 +298,23 @@ static int note_both(struct jobfiles *f, struct err *err)
     return r < 0 ? r : note_stream(f, JOBFILES_STDERR, f->stderr_bytes, err);
 }
 
+static int is_over(struct err *err)
+{
+    return err_set(err, ERR_USAGE, EALREADY, "the job has its result already");
+}
+
 int jobfiles_put_state(struct jobfiles *f, enum job_state state, struct err *err)
 {
     struct jobfiles_event_wire wire = {.kind = JOBFILES_STATE, .aux = (uint64_t)state};
-    int r = note_both(f, err);
+    int r = f->over ? is_over(err) : note_both(f, err);
 
-    return r < 0 ? r : put_record(f, &wire, err);
+    if (r == 0 && f->state != (int)state) {
+        r = put_record(f, &wire, err);
+    }
+    if (r == 0) {
+        f->state = (int)state;
+    }
+    return r;
 }
 
 /* Bytes that wait for their record until it is worth one. */
@@ -316,6 +332,9 @@ int jobfiles_put_stream(struct jobfiles *f, enum jobfiles_event_kind kind, const
 
     if (jobfiles_stream_name(kind) == NULL) {
         return err_usage(err, "write down output of a job: it is of no stream");
+    }
+    if (f->over) {
+        return is_over(err);
     }
     s = stream_of(f, kind);
     if (len > (uint64_t)INT64_MAX - *s.bytes) {
@@ -346,32 +365,43 @@ static int flush(const struct jobfiles *f, int fd, struct err *err)
     return 0;
 }
 
-/* A file that is there whole or not at all. */
-static int put_whole(const struct jobfiles *f, const char *tmp, const char *name, const void *data,
-                     size_t len, struct err *err)
+/* The file is there whole or not at all. */
+static int put_whole_result(const struct jobfiles *f, const void *data, size_t len, struct err *err)
 {
     auto_fd int fd = -1;
     int r = 0;
 
-    (void)unlinkat(f->dirfd, tmp, 0); /* of an attempt that was killed */
-    r = make_file(f->dirfd, tmp, &fd, err);
+    (void)unlinkat(f->dirfd, RESULT_NEW, 0); /* of an attempt that was killed */
+    r = make_file(f->dirfd, RESULT_NEW, &fd, err);
     if (r < 0) {
         return r;
     }
     r = pwrite_full(fd, data, len, 0);
-    if (r == 0 && renameat(f->dirfd, tmp, f->dirfd, name) < 0) {
+    if (r == 0 && renameat(f->dirfd, RESULT_NEW, f->dirfd, "result.json") < 0) {
         r = -errno;
     }
     if (r < 0) {
-        (void)unlinkat(f->dirfd, tmp, 0);
-        return jobfiles_fail(-r, "store a file of a job", err);
+        (void)unlinkat(f->dirfd, RESULT_NEW, 0);
+        return jobfiles_fail(-r, "store the result of a job", err);
     }
     return f->sync ? flush(f, fd, err) : 0;
 }
 
+/* Not by way of another name: nobody looks for it before the job is in the store. */
 int jobfiles_put_spec(struct jobfiles *f, const void *data, size_t len, struct err *err)
 {
-    return put_whole(f, "spec.new", "spec", data, len, err);
+    auto_fd int fd = -1;
+    int r = make_file(f->dirfd, "spec", &fd, err);
+
+    if (r < 0) {
+        return r;
+    }
+    r = pwrite_full(fd, data, len, 0);
+    if (r < 0) {
+        (void)unlinkat(f->dirfd, "spec", 0);
+        return jobfiles_fail(-r, "store the specification of a job", err);
+    }
+    return f->sync ? flush(f, fd, err) : 0;
 }
 
 int jobfiles_spec(int dirfd, int *ret_fd, struct err *err)
@@ -386,25 +416,41 @@ int jobfiles_drop_spec(int dirfd, struct err *err)
                : err_sys(err, "remove the specification of a job");
 }
 
-int jobfiles_put_result(struct jobfiles *f, const void *json, size_t len, struct err *err)
+/* Whoever finds the record finds what it speaks of. */
+static int put_last_record(struct jobfiles *f, struct err *err)
 {
     struct jobfiles_event_wire wire = {.kind = JOBFILES_RESULT};
     int r = 0;
 
+    if (f->sync && (fdatasync(f->stdout_fd) < 0 || fdatasync(f->stderr_fd) < 0)) {
+        return jobfiles_fail(errno, "flush the files of a job", err);
+    }
+    r = put_record(f, &wire, err);
+    if (r == 0 && f->sync && fdatasync(f->events_fd) < 0) {
+        r = jobfiles_fail(errno, "flush the files of a job", err);
+        f->seq--;
+        (void)!ftruncate(f->events_fd, (off_t)(f->seq * sizeof(wire)));
+    }
+    return r;
+}
+
+int jobfiles_put_result(struct jobfiles *f, const void *json, size_t len, struct err *err)
+{
+    int r = 0;
+
+    if (f->over) {
+        return is_over(err);
+    }
     if (len == 0) {
         return err_usage(err, "store the result of a job: it is empty");
     }
     r = note_both(f, err);
     if (r == 0) {
-        r = put_whole(f, RESULT_NEW, "result.json", json, len, err);
+        r = put_whole_result(f, json, len, err);
     }
     if (r == 0) {
-        r = put_record(f, &wire, err);
+        r = put_last_record(f, err);
     }
-    if (r == 0 && f->sync &&
-        (fdatasync(f->stdout_fd) < 0 || fdatasync(f->stderr_fd) < 0 ||
-         fdatasync(f->events_fd) < 0)) {
-        return jobfiles_fail(errno, "flush the files of a job", err);
-    }
+    f->over = r == 0;
     return r;
 }

@@ -53,12 +53,14 @@ struct jobfiles {
     int dirfd, stdout_fd, stderr_fd, events_fd; /* owned; -1 = not open */
     uint64_t seq, stdout_bytes, stderr_bytes;
     uint64_t stdout_noted, stderr_noted; /* bytes that records speak of */
+    int state; /* enum job_state of the last record that has one; -1 = none */
+    bool over; /* the result is there: nothing can be added, ERR_USAGE/-EALREADY */
     bool sync; /* the caller's: specification and result are flushed to the disk when put */
 };
 
-#define JOBFILES_INIT                                                   \
-    {                                                                   \
-        .dirfd = -1, .stdout_fd = -1, .stderr_fd = -1, .events_fd = -1, \
+#define JOBFILES_INIT                                                                \
+    {                                                                                \
+        .dirfd = -1, .stdout_fd = -1, .stderr_fd = -1, .events_fd = -1, .state = -1, \
     }
 
 /* Opens, or makes, STATE/daemon/jobs; -EPERM (ERR_HOST) if others own it or may write it. */
@@ -73,7 +75,7 @@ must_use int jobfiles_open(int jobs_fd, const char *id, struct jobfiles *ret,
 void jobfiles_fini(struct jobfiles *f) nonnull_all;
 #define auto_jobfiles on_scope_exit(jobfiles_fini)
 
-/* The specification, once. */
+/* The specification, once, before the job is in the store. */
 must_use int jobfiles_put_spec(struct jobfiles *f, const void *data, size_t len,
                                struct err *err) nonnull_all;
 /* Read-only, the caller owns *ret_fd. -ENOENT (ERR_HOST) if it was dropped or never put. */
@@ -81,6 +83,7 @@ must_use int jobfiles_spec(int dirfd, int *ret_fd, struct err *err) nonnull_all;
 /* When the job has ended. Missing is fine. */
 must_use int jobfiles_drop_spec(int dirfd, struct err *err) nonnull_all;
 
+/* Nothing new if it is the state already, so that who must try again may. */
 must_use int jobfiles_put_state(struct jobfiles *f, enum job_state state,
                                 struct err *err) nonnull_all;
 /* kind: JOBFILES_STDOUT or JOBFILES_STDERR. Two writes and no flush. */

@@ -28,9 +28,10 @@ static inline int state_teardown(void **state)
 {
     struct err err = ERR_INIT;
     int r = test_fds_after(state);
+    auto_fd int tmp = open("/tmp", O_DIRECTORY | O_CLOEXEC);
 
     fd_close_p(&state_fd);
-    if (fd_remove_tree(AT_FDCWD, state_dir, &err) < 0) {
+    if (fd_remove_tree(tmp, state_dir + strlen("/tmp/"), &err) < 0) {
         print_error("%s\n", err.msg);
         r = 1;
     }
