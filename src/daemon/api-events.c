@@ -22,7 +22,7 @@
 
 #define EVENT_BYTES_MAX (64 * KIB)
 /* A result carries both streams, each up to API_INLINE_MAX, six bytes for one at worst. */
-#define TEXT_BYTES_MAX (API_RESULT_MAX + 2 * 6 * API_INLINE_MAX)
+#define TEXT_BYTES_MAX (API_RESULT_MAX + 12 * API_INLINE_MAX)
 #define BLOCK_BYTES    (16 * KIB)
 
 struct stream {

@@ -164,7 +164,7 @@ static int submit(struct call *call, struct job_info *ret, struct refusal *ret_r
 
 int api_submit(struct call *call, struct reply *ret, struct refusal *ret_refusal, struct err *err)
 {
-    struct job_info info;
+    struct job_info info = {0};
     uint64_t wait = 0;
     int r = 0;
 
@@ -189,7 +189,7 @@ int api_submit(struct call *call, struct reply *ret, struct refusal *ret_refusal
 
 int api_get(struct call *call, struct reply *ret, struct refusal *ret_refusal, struct err *err)
 {
-    struct job_info info;
+    struct job_info info = {0};
     uint64_t wait = 0;
     int r = 0;
 

@@ -367,6 +367,7 @@ static enum MHD_Result dispatch(struct call *call, struct front_conn *conn)
     return queue_reply(call, &reply);
 }
 
+/* The parameters are the library's. NOLINTNEXTLINE(readability-function-size) */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mhd, const char *url,
                                   const char *method, const char *version, const char *data,
                                   size_t *len, void **call_ptr)
