@@ -261,7 +261,6 @@ static int stream_new(struct call *call, int *take_dirfd, uint64_t after, struct
     service_watch(call->o->service, call->match.id, &s->watch);
     call->state = s;
     call->fini = stream_free;
-    call->slow = true;
     return 0;
 }
 
@@ -271,6 +270,9 @@ int api_events(struct call *call, struct reply *ret, struct refusal *ret_refusal
     uint64_t after = 0;
     int r = parse_after(call, &after, ret_refusal);
 
+    if (r == 0) {
+        r = call_may_wait(call, ret_refusal);
+    }
     if (r < 0) {
         return r;
     }

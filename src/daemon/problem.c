@@ -32,6 +32,7 @@ static const struct row {
     [PROBLEM_DEADLINE] = {422, "deadline", "The job can't start before its deadline"},
     [PROBLEM_RATE] = {429, "rate-limited", "Too many jobs in a short time"},
     [PROBLEM_TENANT_QUEUE] = {429, "tenant-queue-full", "Too many of your jobs wait"},
+    [PROBLEM_WAITING] = {429, "too-many-waiting", "Too many of your requests wait"},
     [PROBLEM_HEADERS_TOO_LARGE] = {431, "headers-too-large", "The request's head is too large"},
     [PROBLEM_INTERNAL] = {500, "internal", "The server failed"},
     [PROBLEM_NOT_IMPLEMENTED] = {501, "not-implemented", "This is not implemented"},

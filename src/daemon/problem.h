@@ -33,6 +33,7 @@ enum problem {
     PROBLEM_DEADLINE,          /* 422 deadline: can't start before it */
     PROBLEM_RATE,              /* 429 rate-limited: jobs per minute */
     PROBLEM_TENANT_QUEUE,      /* 429 tenant-queue-full */
+    PROBLEM_WAITING,           /* 429 too-many-waiting: calls of one tenant that wait */
     PROBLEM_HEADERS_TOO_LARGE, /* 431 headers-too-large */
     PROBLEM_INTERNAL,          /* 500 internal */
     PROBLEM_NOT_IMPLEMENTED,   /* 501 not-implemented: a method or coding nobody knows here */
