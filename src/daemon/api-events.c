@@ -160,6 +160,10 @@ static int fill(struct stream *s, struct err *err)
     if (s->finished) {
         return 0;
     }
+    if (s->beat && !call_still_allowed(s->call)) {
+        s->finished = true; /* the token was revoked */
+        return 0;
+    }
     r = jobfiles_events(s->dirfd, s->after, &e, 1, &n, err);
     if (r == 0 && n > 0) {
         return put_next(s, &e, err);

@@ -63,6 +63,8 @@ const char *call_header(const struct call *call, const char *name) nonnull_all;
  * take all connections. 0 or -EINVAL.
  */
 must_use int call_may_wait(struct call *call, struct refusal *ret_refusal) nonnull_all;
+/* A long answer asks now and then whether its token is still good. */
+must_use bool call_still_allowed(struct call *call) nonnull_all;
 /* Between suspend and resume the library does nothing for the call. */
 void call_suspend(struct call *call) nonnull_all;
 /* From anywhere on the loop; idempotent. */

@@ -157,7 +157,7 @@ static int take_form(const struct form *form, struct service_job *job, struct re
                      struct err *err)
 {
     struct multipart m;
-    struct multipart_part part = {0};
+    struct multipart_part part = {.data = form->body};
     int r = find_job(form, job, &part, ret_refusal, err);
 
     if (r == 0 && part.len > REQUEST_JSON_MAX) {

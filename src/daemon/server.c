@@ -259,6 +259,17 @@ static int authorize(struct call *call, const struct front_conn *conn, struct re
     return r;
 }
 
+bool call_still_allowed(struct call *call)
+{
+    const struct front_conn *conn = front_find(call->server->front, call->fd);
+    struct refusal refusal = {0};
+    struct err err = ERR_INIT;
+    bool allowed = conn != NULL && authorize(call, conn, &refusal, &err) == 0;
+
+    call->tenant = NULL;
+    return allowed;
+}
+
 /* Everything that can be said before the body comes. ret_allow: of a 405. */
 static int check_head(struct call *call, const char *method, const struct front_conn *conn,
                       char ret_allow[64], struct refusal *ret, struct err *err)
@@ -554,7 +565,7 @@ static int start_library(struct server *s, struct err *err)
 
     s->mhd = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-        on_request, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)s->o.connections,
+        on_request, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)s->o.connections * 2,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, 0u,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_END);
