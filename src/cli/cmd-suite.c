@@ -13,6 +13,7 @@
 #include "cli/opt.h"
 #include "cli/report.h"
 #include "cli/suite-limits.h"
+#include "cli/suite-remote.h"
 #include "cli/suite-report.h"
 #include "cli/suite-run.h"
 #include "image/store.h"
@@ -41,6 +42,7 @@ static const char epilog[] =
 struct suite_options {
     bool list, quick, json, cold;
     const char *filter, *language, *engine, *state, *cases, *html, *jobs, *pool;
+    struct http_config http;
 };
 
 static int take_language(void *config, const struct opt *opt, char *value, struct err *err)
@@ -94,6 +96,14 @@ static const struct opt options_table[] = {
      .help = "what runs the machines (default: auto)"},
     OPT_VALUE("state", "DIR", struct suite_options, state,
               "where images and the guest kernel are kept"),
+    OPT_VALUE(
+        "url", "URL", struct suite_options, http.url,
+        "run the programs at a daemon (airlock submit): http://HOST:PORT, https://HOST:PORT or\n"
+        "unix:PATH; the token is $AIRLOCK_TOKEN or in --token-file"),
+    OPT_VALUE("token-file", "FILE", struct suite_options, http.token_file,
+              "with --url: read the token from FILE"),
+    OPT_VALUE("cacert", "FILE", struct suite_options, http.cacert,
+              "with --url: trust what the certificates in FILE signed"),
 };
 
 static const struct opt_cmd suite_cmd = {
@@ -160,22 +170,30 @@ static int parse_jobs(const struct suite_options *o, unsigned int *ret, struct e
     return 0;
 }
 
-/* What the limits are scaled for. The jobs choose by the same rule. */
+/*
+ * What the limits are scaled for. The jobs choose by the same rule; a daemon is asked by the one
+ * question that cannot be answered wrongly, a job.
+ */
 static int find_engine(struct suite *s, struct err *err)
 {
+    const struct suite_options *o = s->options;
     const struct engine *engine = NULL;
-    int r = batch_engine(s->options->state, s->options->engine, &engine, err);
+    int r = o->http.url != NULL ? suite_remote_engine(&o->http, o->engine, &s->facts, err)
+                                : batch_engine(o->state, o->engine, &engine, err);
 
     if (r < 0) {
         return r;
     }
-    s->facts.engine = engine->name;
-    s->facts.isolation = engine->isolation;
-    s->facts.emulated = strcmp(engine->isolation, "emulated") == 0;
+    if (engine != NULL) {
+        s->facts.engine = engine->name;
+        s->facts.isolation = engine->isolation;
+    }
+    s->facts.emulated = strcmp(s->facts.isolation, "emulated") == 0;
     s->setup.emulated = s->facts.emulated;
-    s->setup.engine = engine->name;
-    s->setup.state = s->options->state;
-    s->setup.cold = s->options->cold;
+    s->setup.engine = s->facts.engine;
+    s->setup.state = o->state;
+    s->setup.cold = o->cold;
+    s->setup.remote = o->http.url != NULL ? &o->http : NULL;
     return 0;
 }
 
@@ -250,6 +268,9 @@ static int ensure_images(const struct suite *s, struct err *err)
 {
     bool wanted[2] = {false, false};
 
+    if (s->options->http.url != NULL) {
+        return 0; /* the daemon's images are its operator's */
+    }
     for (size_t i = 0; i < s->cases.n; i++) {
         const struct suite_case *c = &s->cases.list[i];
 
@@ -402,6 +423,14 @@ int cmd_suite(int argc, char **argv)
     }
     if (rest.n > 0) {
         return opt_mistake(&suite_cmd, "unexpected argument '%.64s'", rest.operands[0]);
+    }
+    if (options.http.url != NULL && (options.pool != NULL || options.state != NULL)) {
+        return opt_mistake(&suite_cmd, "--%s: a daemon has its own; leave it out beside --url",
+                           options.pool != NULL ? "pool" : "state");
+    }
+    if (options.http.url == NULL &&
+        (options.http.token_file != NULL || options.http.cacert != NULL)) {
+        return opt_mistake(&suite_cmd, "--token-file and --cacert need --url");
     }
     s.table = options.json ? stderr : stdout;
     s.facts = (struct suite_facts){

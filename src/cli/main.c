@@ -11,9 +11,12 @@
 #include "cli/cmd-doctor.h"
 #include "cli/cmd-image.h"
 #include "cli/cmd-records.h"
+#include "cli/cmd-remote.h"
 #include "cli/cmd-run.h"
+#include "cli/cmd-submit.h"
 #include "cli/cmd-suite.h"
 #include "cli/cmd-template.h"
+#include "cli/cmd-token.h"
 #include "cli/cmd-version.h"
 #include "cli/opt.h"
 
@@ -23,9 +26,15 @@ static const char about[] =
 
 static const struct opt_sub subs[] = {
     {"run", "run a program in a fresh virtual machine", cmd_run},
+    {"submit", "give a job to a daemon (airlockd)", cmd_submit},
+    {"jobs", "list your jobs at a daemon", cmd_jobs},
+    {"watch", "show the output of a daemon's job as it comes", cmd_watch},
+    {"result", "show what a job of a daemon left behind, and fetch its outputs", cmd_result},
+    {"cancel", "end jobs of a daemon", cmd_cancel},
     {"image", "build, list, verify, remove and update images", cmd_image},
     {"template", "build, list, verify and remove saved states of machines", cmd_template},
     {"records", "list and show what is on record of finished jobs", cmd_records},
+    {"token", "say who may submit jobs to airlockd, and how many", cmd_token},
     {"suite", "run hostile programs and say whether each came to its known end", cmd_suite},
     {"bench", "measure jobs on this host, and where their time goes", cmd_bench},
     {"doctor", "examine this host: what works, what is missing, and the remedy", cmd_doctor},

@@ -145,6 +145,8 @@ static int take_event(struct state *s, struct err *err)
             s->loop->phase(s->loop->ctx, (const char *)ev.data, ev.len);
         }
         return 0;
+    case SUP_MACHINE: /* the result has it, too */
+        return 0;
     case SUP_WAITS: /* these three never come to a caller that has a job */
     case SUP_TAKEN:
     case SUP_UNFIT:

@@ -8,10 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
+
+#include "cli/remote-opts.h"
 #include "sys/fd.h"
 
 /* A JSON job carries its files inside, in base64. */
 #define SPEC_FILE_MAX (256 * MIB)
+
+#define RUN_PRIORITY_MAX 9u
+#define RUN_KEY_MAX      128u
 
 static const char about[] =
     "Runs a program in a fresh virtual machine that is used once and destroyed. SCRIPT runs as\n"
@@ -28,6 +34,20 @@ static const char epilog[] =
     "  airlock run --in data.csv --out results transform.py\n"
     "  airlock run --wall 30s --memory 512M --json job.js < /dev/null\n"
     "  airlock run --image python -- python3 -c 'print(6 * 7)'";
+
+static const char remote_about[] =
+    "Gives a job to a daemon (airlockd), described as for 'airlock run', and prints its id; with\n"
+    "--wait the job looks as if it ran here. Local files are read now and sent along.";
+
+static const char remote_epilog[] =
+    "The daemon's address is --url or $AIRLOCK_URL, the token $AIRLOCK_TOKEN or --token-file.\n"
+    "\n"
+    "Exit codes with --wait: those of 'airlock run'. Without: 0 accepted, 2 usage or rejected,\n"
+    "7 no daemon, 8 no room now.\n"
+    "\n"
+    "Examples:\n"
+    "  airlock submit --in data.csv transform.py\n"
+    "  airlock submit --wait --in data.csv --out results transform.py";
 
 /* Remembers the first fault and goes on: --json may still follow, and secrets must be wiped. */
 static int keep_fault(struct run_options *o, const struct err *fault)
@@ -216,6 +236,7 @@ static int take_exit_code(void *config, const struct opt *opt, char *value, stru
 
     if (r == 0) {
         o->exit_code = i == 0 ? RUN_EXIT_VERDICT : RUN_EXIT_PROGRAM;
+        o->exit_code_given = true;
     }
     return r;
 }
@@ -301,6 +322,91 @@ static const struct opt own_opts[] = {
               "where images and the guest kernel are kept"),
 };
 
+static int take_priority(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    struct run_options *o = config;
+    uint64_t v = 0;
+
+    (void)opt;
+    if (num_parse_u64(value, &v) < 0 || v > RUN_PRIORITY_MAX) {
+        return err_usage(err, "--priority '%.32s': give a number from 0 to %u", value,
+                         RUN_PRIORITY_MAX);
+    }
+    o->remote.priority = (unsigned int)v;
+    o->remote.has_priority = true;
+    return 0;
+}
+
+static int take_deadline(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    struct run_options *o = config;
+    uint64_t ns = 0;
+
+    (void)opt;
+    if (num_parse_duration(value, &ns) < 0 || ns < NS_PER_MS || ns > 365ull * 86400 * NS_PER_S) {
+        return err_usage(err, "--deadline '%.32s': give a time from 1ms to 365 days, as 30s or 10m",
+                         value);
+    }
+    o->remote.deadline_ms = ns / NS_PER_MS;
+    return 0;
+}
+
+static int take_key(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    struct run_options *o = config;
+    size_t len = strlen(value);
+
+    (void)opt;
+    for (size_t i = 0; i < len; i++) {
+        if (value[i] <= ' ' || value[i] > '~') {
+            len = 0;
+        }
+    }
+    if (len == 0 || len > RUN_KEY_MAX) {
+        return err_usage(err, "--idempotency-key: give 1 to %u printable ASCII characters",
+                         RUN_KEY_MAX);
+    }
+    o->remote.key = value;
+    return 0;
+}
+
+static int refuse_state(void *config, const struct opt *opt, char *value, struct err *err)
+{
+    (void)config;
+    (void)opt;
+    (void)value;
+    return err_usage(err, "--state: a daemon has its own; this is an option of 'airlock run'");
+}
+
+static const struct opt remote_opts[] = {
+    {.name = "wait",
+     .offset = offsetof(struct run_options, remote.wait),
+     .help = "stay until the end, and do as 'airlock run' does: output as it comes, the\n"
+             "outputs in --out, the exit code; Ctrl-C cancels"},
+    {.name = "priority",
+     .arg = "N",
+     .take = take_priority,
+     .help = "0 to 9, more is sooner, among your own jobs (default: 5)"},
+    {.name = "deadline",
+     .arg = "TIME",
+     .take = take_deadline,
+     .help = "start within this time or not at all"},
+    {.name = "idempotency-key",
+     .arg = "KEY",
+     .take = take_key,
+     .help = "submitting the same again under this key gives the first job, not a second"},
+    OPT_FLAG("json", struct run_options, json,
+             "print one JSON object and nothing else on stdout: the job, with --wait its result"),
+    OPT_FLAG("quiet", struct run_options, quiet, "no progress and no summary on stderr"),
+    {.name = "exit-code",
+     .arg = "verdict|program",
+     .take = take_exit_code,
+     .help = "with --wait: exit with the verdict's number, or with the program's own exit\n"
+             "code when it ended by itself (default: verdict)"},
+    REMOTE_OPTS(struct run_options, remote.http),
+    {.name = "state", .arg = "DIR", .take = refuse_state, .help = "not here: see airlock run"},
+};
+
 static const char *unit_arg(enum spec_unit unit)
 {
     switch (unit) {
@@ -314,7 +420,7 @@ static const char *unit_arg(enum spec_unit unit)
     return "N";
 }
 
-void run_options_init(struct run_options *o)
+static void init(struct run_options *o, const struct opt *own, size_t n_own)
 {
     size_t n = 0;
 
@@ -336,8 +442,8 @@ void run_options_init(struct run_options *o)
                                      .take = take_limit,
                                      .data = info};
     }
-    for (size_t i = 0; i < ARRAY_LEN(own_opts); i++) {
-        o->table[n++] = own_opts[i];
+    for (size_t i = 0; i < n_own; i++) {
+        o->table[n++] = own[i];
     }
     o->cmd = (struct opt_cmd){.name = "airlock run",
                               .usage = "[options] SCRIPT.py|SCRIPT.js [ARG...]\n"
@@ -348,6 +454,19 @@ void run_options_init(struct run_options *o)
                               .opts = o->table,
                               .n_opts = n,
                               .stop_at_operand = true};
+}
+
+void run_options_init(struct run_options *o)
+{
+    init(o, own_opts, ARRAY_LEN(own_opts));
+}
+
+void run_options_init_remote(struct run_options *o)
+{
+    init(o, remote_opts, ARRAY_LEN(remote_opts));
+    o->cmd.name = "airlock submit";
+    o->cmd.about = remote_about;
+    o->cmd.epilog = remote_epilog;
 }
 
 void run_options_fini(struct run_options *o)

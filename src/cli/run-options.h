@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/err.h"
 
+#include "cli/http.h"
 #include "cli/opt.h"
 #include "job/spec.h"
 
@@ -15,6 +16,16 @@ enum run_exit_code {
     RUN_EXIT_PROGRAM
 };
 
+/* What `airlock submit` has beside the job. Texts are borrowed from argv. */
+struct run_remote {
+    struct http_config http;
+    const char *key; /* Idempotency-Key */
+    unsigned int priority;
+    bool has_priority;
+    uint64_t deadline_ms; /* from now; 0 = none */
+    bool wait;
+};
+
 struct run_options {
     struct spec spec;
     const char *spec_file; /* --spec; borrowed from argv, as the following */
@@ -22,6 +33,8 @@ struct run_options {
     bool json;
     bool quiet;
     enum run_exit_code exit_code;
+    bool exit_code_given;
+    struct run_remote remote;
 
     /* While parsing. */
     const char *job_option; /* the first option met that describes the job, which --spec excludes */
@@ -33,6 +46,8 @@ struct run_options {
 
 /* Builds the table of options; spec gets its defaults. */
 void run_options_init(struct run_options *o) nonnull_all;
+/* The same job for a daemon: the table of `airlock submit`. */
+void run_options_init_remote(struct run_options *o) nonnull_all;
 void run_options_fini(struct run_options *o) nonnull_all;
 #define auto_run_options on_scope_exit(run_options_fini)
 

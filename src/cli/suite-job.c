@@ -146,23 +146,47 @@ static bool wants_outputs(const struct suite_case *c)
            suite_expects(c, "output_rejected");
 }
 
-static int setup_words(const struct suite_setup *setup, const struct suite_case *c,
-                       const struct place *at, struct suite_words *words, struct err *err)
+/* `airlock run`, or the same through a daemon. The token stays in the environment, or its file. */
+static int command_words(const struct suite_setup *setup, struct suite_words *words,
+                         struct err *err)
 {
-    const char *contract = json_string_value(json_object_get(c->head, "contract"));
+    const struct http_config *remote = setup->remote;
     int r = suite_word(words, err, "/proc/self/exe");
 
     if (r == 0) {
-        r = suite_word(words, err, "run");
+        r = suite_word(words, err, remote != NULL ? "submit" : "run");
     }
     if (r == 0) {
         r = suite_word(words, err, "--json");
     }
+    if (r == 0 && remote == NULL && setup->state != NULL) {
+        r = suite_word(words, err, "--state=%s", setup->state);
+    }
+    if (r < 0 || remote == NULL) {
+        return r;
+    }
+    r = suite_word(words, err, "--wait");
+    if (r == 0) {
+        r = suite_word(words, err, "--quiet"); /* stderr is why there is no result */
+    }
+    if (r == 0 && remote->url != NULL) {
+        r = suite_word(words, err, "--url=%s", remote->url);
+    }
+    if (r == 0 && remote->token_file != NULL) {
+        r = suite_word(words, err, "--token-file=%s", remote->token_file);
+    }
+    return r == 0 && remote->cacert != NULL ? suite_word(words, err, "--cacert=%s", remote->cacert)
+                                            : r;
+}
+
+static int setup_words(const struct suite_setup *setup, const struct suite_case *c,
+                       const struct place *at, struct suite_words *words, struct err *err)
+{
+    const char *contract = json_string_value(json_object_get(c->head, "contract"));
+    int r = command_words(setup, words, err);
+
     if (r == 0 && wants_outputs(c)) {
         r = suite_word(words, err, "--out=%s/out", at->path);
-    }
-    if (r == 0 && setup->state != NULL) {
-        r = suite_word(words, err, "--state=%s", setup->state);
     }
     if (r == 0 && setup->engine != NULL) {
         r = suite_word(words, err, "--engine=%s", setup->engine);

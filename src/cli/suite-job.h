@@ -3,13 +3,14 @@
  *
  * Each is `airlock run --json` of this very executable, with the program, its inputs and an empty
  * --out directory as files in a directory of its own; with a pool the same command line becomes a
- * job of the pool. The caller waits on suite_job_fd().
+ * job of the pool, and with a daemon it is `airlock submit --wait --json`. The caller waits on suite_job_fd().
  */
 #pragma once
 
 #include "base/base.h"
 #include "base/err.h"
 
+#include "cli/http.h"
 #include "cli/suite-case.h"
 #include "job/spec.h"
 #include "sup/pool.h"
@@ -19,7 +20,9 @@
 #define SUITE_PATIENCE_NS (300 * NS_PER_S)
 
 struct suite_setup {
-    struct pool *pool;  /* where jobs go; NULL = to processes of their own. Borrowed */
+    struct pool *pool; /* where jobs go; NULL = to processes of their own. Borrowed */
+    const struct http_config
+        *remote;        /* the daemon that runs the jobs; NULL = this host. Borrowed */
     const char *state;  /* --state; NULL = the default */
     const char *engine; /* --engine; NULL = auto */
     bool emulated;

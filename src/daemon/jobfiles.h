@@ -119,12 +119,13 @@ struct jobfiles_swept {
 };
 
 /*
- * Looks at all that is in jobs_fd: at the start, or to finish what was discarded. keep(ctx, id): 1 if
- * the job is known, 0 if not, or a negative errno, which ends the sweep with that.
+ * Looks at all that is in jobs_fd, at the start, or (keep NULL: every job is known) to finish what was
+ * discarded. keep(ctx, id): 1 if the job is known, 0 if not, or a negative errno, which ends the
+ * sweep with that.
  */
 must_use int jobfiles_sweep(int jobs_fd, int (*keep)(void *ctx, const char *id, struct err *err),
                             void *ctx, struct jobfiles_swept *ret, struct err *err)
-    nonnull_args(2, 4, 5);
+    nonnull_args(4, 5);
 /* 1: there is a directory of this job, *ret_dirfd (owned); 0: there is none. */
 must_use int jobfiles_find(int jobs_fd, const char *id, int *ret_dirfd,
                            struct err *err) nonnull_all;

@@ -54,10 +54,15 @@ static int register_vfs(struct err *err)
                : err_set(err, ERR_HOST, ENOMEM, "register the VFS '%s' with SQLite", VFS_NAME);
 }
 
+static bool no_room(int errnum)
+{
+    return errnum == ENOSPC || errnum == EDQUOT || errnum == EFBIG;
+}
+
 /* What the error of a system call means to the caller: no room is a limit and passes. */
 static int fail_errno(int errnum, const char *what, struct err *err)
 {
-    if (errnum == ENOSPC || errnum == EDQUOT || errnum == EFBIG) {
+    if (no_room(errnum)) {
         return err_set(err, ERR_LIMIT, errnum,
                        "%s: no room for the store of jobs: %s; free some on the file system of the "
                        "state directory",
@@ -68,9 +73,13 @@ static int fail_errno(int errnum, const char *what, struct err *err)
 
 int jobstore_fail(const struct jobstore *s, const char *what, struct err *err)
 {
+    int last = errno;
     int rc = s->db != NULL ? sqlite3_extended_errcode(s->db) : SQLITE_NOMEM;
     int sys = s->db != NULL ? sqlite3_system_errno(s->db) : 0;
 
+    if (sys == 0) { /* it is not told of a failed COMMIT; errno is that of the write, then */
+        sys = no_room(last) ? last : EIO;
+    }
     switch (rc & 0xff) {
     case SQLITE_FULL:
         return fail_errno(ENOSPC, what, err);
@@ -78,7 +87,7 @@ int jobstore_fail(const struct jobstore *s, const char *what, struct err *err)
         return fail_errno(ENOMEM, what, err);
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
-        return fail_errno(sys > 0 ? sys : EIO, what, err);
+        return fail_errno(sys, what, err);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return err_set(err, ERR_HOST, EBUSY,

@@ -136,6 +136,7 @@ static int call_row(struct call *c, struct err *err)
     if (c->failed != 0) {
         return err_sys_num(err, c->failed, "%s: the store of jobs", c->what);
     }
+    errno = 0; /* see jobstore_fail() */
     rc = sqlite3_step(c->st);
     if (rc == SQLITE_ROW) {
         return 1;

@@ -226,6 +226,33 @@ static void begin_kill(struct agent *a)
     a->state = AGENT_KILLING;
 }
 
+/*
+ * Most programs end as one process. Once that has begun nothing of it can change any more, and what
+ * the kernel still does with its memory need not be waited for. Root may be outside of the cgroup.
+ */
+static void on_exits(struct agent *a)
+{
+    struct err err = ERR_INIT;
+    uint64_t tasks = 0;
+
+    if (!exits_began(&a->exits, a->main_pid, &a->main_status) || a->job.root || a->job.rehearsal ||
+        a->state != AGENT_RUNNING) {
+        return;
+    }
+    if (cgroup_tasks(&tasks, &err) < 0) {
+        agent_fail(a, "kill", &err);
+        return;
+    }
+    if (tasks != 1) {
+        return; /* others live, or threads of its own: the reaper will tell */
+    }
+    a->main_ended = true;
+    a->main_ending = true;
+    pressure_close(&a->pressure);
+    input_close(&a->io.in);
+    a->state = AGENT_DRAINING;
+}
+
 static void on_started(struct agent *a)
 {
     struct err err = ERR_INIT;
@@ -244,6 +271,10 @@ static void on_report(struct agent *a, const struct report *report)
     switch (report->kind) {
     case REPORT_MAIN:
         a->main_pid = report->pid;
+        if (exits_watch(&a->exits, a->main_pid, &err) < 0) {
+            boot_complain(err.msg);
+            exits_close(&a->exits);
+        }
         if (a->stop && cgroup_kill(&err) < 0) {
             agent_fail(a, "kill", &err);
         }
@@ -437,8 +468,11 @@ static void forward(struct agent *a, struct stream *stream)
     }
 }
 
-/* The interpreter that waits has these pipes too, so they have no end: what is there now is all. */
-static void drain_rehearsal(struct agent *a)
+/*
+ * Pipes that somebody holds who writes no more, the interpreter that waits or the program that is
+ * ending, have no end: what is there now is all.
+ */
+static void drain_now(struct agent *a)
 {
     struct stream *const streams[] = {&a->io.out, &a->io.err};
 
@@ -450,8 +484,8 @@ static void drain_rehearsal(struct agent *a)
             r = channel_drain_to(&a->ch, 0, &err);
             r = r < 0 ? r : stream_forward(streams[i], &a->ch, &err);
         }
-        if (r != -EAGAIN || streams[i]->fd < 0) {
-            agent_fail(a, "rehearsal", &err);
+        if (streams[i]->fd >= 0 ? r != -EAGAIN : a->job.rehearsal) {
+            agent_fail(a, "stream", &err);
             return;
         }
     }
@@ -460,8 +494,8 @@ static void drain_rehearsal(struct agent *a)
 
 static void drain(struct agent *a)
 {
-    if (a->job.rehearsal) {
-        drain_rehearsal(a);
+    if (a->job.rehearsal || a->main_ending) {
+        drain_now(a);
         return;
     }
     while (a->io.out.fd >= 0 && a->state == AGENT_DRAINING && channel_has_room(&a->ch)) {
@@ -484,6 +518,7 @@ enum {
     P_EXEC,
     P_REAPER,
     P_PRESSURE,
+    P_EXITS,
     P_COUNT
 };
 
@@ -502,6 +537,8 @@ static void fill_polls(const struct agent *a, struct pollfd p[P_COUNT])
     p[P_REPORT] = (struct pollfd){.fd = is_live(a) ? a->child.report_fd : -1, .events = POLLIN};
     p[P_EXEC] = (struct pollfd){.fd = is_live(a) ? a->child.exec_fd : -1, .events = POLLIN};
     p[P_PRESSURE] = (struct pollfd){.fd = is_live(a) ? a->pressure.fd : -1, .events = POLLPRI};
+    p[P_EXITS] =
+        (struct pollfd){.fd = a->state == AGENT_RUNNING ? a->exits.fd : -1, .events = POLLIN};
     p[P_REAPER] = (struct pollfd){.fd = a->child.pidfd, .events = POLLIN};
 }
 
@@ -534,6 +571,9 @@ static void on_polls(struct agent *a, const struct pollfd p[P_COUNT])
     }
     if (p[P_REPORT].revents != 0 || p[P_EXEC].revents != 0) {
         on_child(a, p[P_EXEC].revents != 0);
+    }
+    if (p[P_EXITS].revents != 0) {
+        on_exits(a);
     }
     if (p[P_REAPER].revents != 0) {
         on_reaper_end(a);

@@ -14,6 +14,7 @@
 #include "guest/boot.h"
 #include "guest/channel.h"
 #include "guest/child.h"
+#include "guest/exits.h"
 #include "guest/oom.h"
 #include "guest/pressure.h"
 #include "guest/streams.h"
@@ -38,12 +39,14 @@ struct agent {
     struct streams io;
     struct child child;
     struct warm warm;
+    struct exits exits;
     struct oom_log oom;
     struct pressure pressure;
     pid_t main_pid; /* of the program, in the agent's namespace; 0 before it is known */
     int main_status;
     bool main_ended;
-    bool stop; /* the host asked to kill the program */
+    bool main_ending; /* it runs no more, but is still there, alone: its pipes have no end yet */
+    bool stop;        /* the host asked to kill the program */
     uint64_t kill_deadline_ns;
 };
 

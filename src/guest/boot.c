@@ -325,6 +325,21 @@ static int program_dev(struct err *err)
     return boot_dev_links(dir, err);
 }
 
+/* The image's own directory, as read-only as inputs would be: of a job without any. */
+static int empty_input(struct err *err)
+{
+    static const char at[] = PATH_ROOT "/in";
+    const unsigned long flags = MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV;
+
+    if (mount(at, at, NULL, MS_BIND, NULL) < 0) {
+        return err_sys(err, "bind '/in' (the image needs this directory)");
+    }
+    if (mount(NULL, at, NULL, MS_REMOUNT | flags, NULL) < 0) {
+        return err_sys(err, "make '/in' read-only");
+    }
+    return 0;
+}
+
 /* Made ahead: a job then only writes it, which is much less code to run for the first time. */
 static int open_machine_id(int *ret, struct err *err)
 {
@@ -383,6 +398,9 @@ int boot_root(struct boot *ret, struct err *err)
     }
     if (r == 0) {
         r = program_dev(err);
+    }
+    if (r == 0) {
+        r = empty_input(err);
     }
     /* What is mounted there for a job reaches an interpreter that has a namespace already. */
     if (r == 0 && mount(NULL, PATH_ROOT, NULL, MS_SHARED | MS_REC, NULL) < 0) {

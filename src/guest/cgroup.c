@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/num.h"
+
 #include "guest/file.h"
 #include "guest/paths.h"
 
@@ -62,6 +64,17 @@ int cgroup_squeeze(uint64_t bytes, uint64_t limit, struct err *err)
     int r = write_u64(PATH_JOB_CGROUP "/memory.max", below, err);
 
     return r < 0 ? r : write_u64(PATH_JOB_CGROUP "/memory.max", limit, err);
+}
+
+int cgroup_tasks(uint64_t *ret, struct err *err)
+{
+    char text[32];
+    int r = file_read(AT_FDCWD, PATH_JOB_CGROUP "/pids.current", text, sizeof(text), err);
+
+    if (r == 0 && num_parse_u64(text, ret) < 0) {
+        r = err_sys_num(err, EPROTO, "pids.current says '%s'", text);
+    }
+    return r;
 }
 
 int cgroup_kill(struct err *err)

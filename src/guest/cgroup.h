@@ -26,6 +26,9 @@ must_use int cgroup_kill(struct err *err) nonnull_all;
 /* *ret is false when nothing lives in it any more. */
 must_use int cgroup_populated(bool *ret, struct err *err) nonnull_all;
 
+/* How many processes and threads it has, dead ones included that nobody waited for. */
+must_use int cgroup_tasks(uint64_t *ret, struct err *err) nonnull_all;
+
 /* CPU time of everything that is or was in it. */
 must_use int cgroup_cpu_usec(uint64_t *ret, struct err *err) nonnull_all;
 

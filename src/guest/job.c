@@ -95,7 +95,10 @@ static int bind(const char *from, const char *name, struct err *err)
 static int apply_input(const struct boot *boot, struct msg_job *job, struct err *err)
 {
     if (!job->input) {
-        return 0; /* /in is the image's own directory, empty */
+        return 0;
+    }
+    if (umount2(PATH_ROOT "/in", MNT_DETACH) < 0) {
+        return err_sys(err, "unmount the empty '/in'");
     }
     if (mount(boot->input_dev, PATH_INPUT, "squashfs", MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) <
         0) {

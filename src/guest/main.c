@@ -76,6 +76,7 @@ int main(void)
 {
     static struct agent agent = {.io = STREAMS_INIT,
                                  .child = CHILD_INIT,
+                                 .exits = EXITS_INIT,
                                  .oom = OOM_LOG_INIT,
                                  .pressure = PRESSURE_INIT,
                                  .warm = WARM_INIT};
@@ -93,7 +94,15 @@ int main(void)
     if (boot_root(&agent.boot, &err) < 0 || job_mount_ahead(&agent.boot, &err) < 0) {
         agent_fail(&agent, "boot", &err);
     } else {
+        if (exits_open(&agent.exits, &err) < 0) {
+            boot_complain(err.msg); /* then the reaper tells */
+            err = (struct err)ERR_INIT;
+        }
         (void)!warm_boot(&agent.warm, &agent.io, &agent.child, &cold);
+        if (agent.warm.go_fd >= 0 && exits_watch(&agent.exits, agent.warm.pid, &err) < 0) {
+            boot_complain(err.msg);
+            err = (struct err)ERR_INIT;
+        }
         if (send_ready(&agent, cold.msg, &err) < 0) {
             agent_fail(&agent, "boot", &err);
         }

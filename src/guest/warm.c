@@ -33,23 +33,29 @@
 #define HEAD_BYTES   10
 #define FAREWELL_MAX 160 /* of what a failing interpreter says */
 
+/* What programs are given at least: the first of each kind's envp. */
+#define BASE_ENV 4
+
+/* Filled at boot: procargs.h. */
+static char room[sizeof(PROCARGS_NAME) + PROCARGS_SIZE];
+
 struct warm_kind {
     const char *program; /* its first argument, and what the command line asks for */
     const char *interpreter;
-    const char *envp[6];
-    const char *hook; /* file in PATH_WARM */
-    const char *from; /* bound ... */
-    const char *to;   /* ... to this place */
+    const char *envp[7]; /* the first BASE_ENV are a program's own; the last gets its room */
+    const char *hook;    /* file in PATH_WARM */
+    const char *from;    /* bound ... */
+    const char *to;      /* ... to this place */
     const unsigned char *text, *text_end;
 };
 
 #define PYTHON                                                                       \
-    .interpreter = "python3", .envp = {MSG_BASE_ENV, "PYTHONPATH=/in", NULL},        \
+    .interpreter = "python3", .envp = {MSG_BASE_ENV, "PYTHONPATH=/in", room, NULL},  \
     .hook = PATH_WARM "/sitecustomize.py", .from = PATH_WARM, .to = PATH_ROOT "/in", \
     .text = warm_python_start, .text_end = warm_python_end
-#define NODE                                                                                 \
-    .interpreter = "node", .envp = {MSG_BASE_ENV, "NODE_OPTIONS=--require=/dev/null", NULL}, \
-    .hook = PATH_WARM "/hook.js", .from = PATH_WARM "/hook.js", .to = PATH_ROOT "/dev/null", \
+#define NODE                                                                                       \
+    .interpreter = "node", .envp = {MSG_BASE_ENV, "NODE_OPTIONS=--require=/dev/null", room, NULL}, \
+    .hook = PATH_WARM "/hook.js", .from = PATH_WARM "/hook.js", .to = PATH_ROOT "/dev/null",       \
     .text = warm_node_start, .text_end = warm_node_end
 
 static const struct warm_kind kinds[] = {
@@ -213,6 +219,7 @@ static int start(struct warm *w, struct streams *io, struct child *child, struct
     }
     their_go = go[0];
     w->go_fd = go[1];
+    (void)snprintf(room, sizeof(room), PROCARGS_NAME "%0*d", (int)PROCARGS_SIZE - 1, 0);
     spec.go_fd = their_go;
     r = child_start(&spec, child, err);
     if (r == 0) {
@@ -225,7 +232,10 @@ static int start(struct warm *w, struct streams *io, struct child *child, struct
     if (r == 0) {
         r = fd_write_full(w->go_fd, "x", 1, err);
     }
-    return r < 0 ? r : wait_waiting(io, child, deadline, err);
+    if (r == 0) {
+        r = wait_waiting(io, child, deadline, err);
+    }
+    return r < 0 ? r : procargs_init(&w->args, w->pid, kind->envp, BASE_ENV, err);
 }
 
 int warm_boot(struct warm *w, struct streams *io, struct child *child, struct err *err)
@@ -264,14 +274,37 @@ int warm_unveil(struct warm *w, struct err *err)
     return cgroup_cpu_usec(&w->cpu_usec, err);
 }
 
+static bool same(char *const *a, const char *const *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (a[i] == NULL || strcmp(a[i], b[i]) != 0) {
+            return false;
+        }
+    }
+    return a[n] == NULL;
+}
+
+/* Most jobs have neither arguments nor an environment of their own: there is nothing to change. */
+static int show(struct warm *w, const struct msg_job *job, struct err *err)
+{
+    const char *const argv[] = {w->kind->interpreter, w->kind->program};
+
+    return procargs_show(&w->args, w->pid,
+                         same(job->argv, argv, ARRAY_LEN(argv)) ? NULL : job->argv,
+                         same(job->envp, w->kind->envp, BASE_ENV) ? NULL : job->envp, err);
+}
+
 /* J or R, the length of the rest in 9 digits; number of arguments, they, environment: each with NUL. */
 int warm_go(struct warm *w, const struct msg_job *job, struct err *err)
 {
     struct buf text = BUF_INIT((size_t)2 * MSG_STRINGS_BYTES);
     char head[HEAD_BYTES + 1];
     size_t n = 0;
-    int r = 0;
+    int r = show(w, job, err);
 
+    if (r < 0) {
+        return r;
+    }
     while (job->argv[n] != NULL) {
         n++;
     }

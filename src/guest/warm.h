@@ -14,6 +14,7 @@
 #include "base/err.h"
 
 #include "guest/child.h"
+#include "guest/procargs.h"
 #include "guest/streams.h"
 #include "proto/msg.h"
 
@@ -28,8 +29,9 @@ struct warm {
     const struct warm_kind *kind; /* NULL: the kernel's command line asks for none */
     int go_fd;                    /* -1: none waits */
     pid_t pid;                    /* of the interpreter, in the agent's namespace */
-    uint64_t cpu_usec;            /* of the job's cgroup until now: not the job's */
-    bool unveiled;                /* the hook is out of its file system */
+    struct procargs args;
+    uint64_t cpu_usec; /* of the job's cgroup until now: not the job's */
+    bool unveiled;     /* the hook is out of its file system */
 };
 
 #define WARM_INIT   \

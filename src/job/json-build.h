@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,6 +57,18 @@ static inline json_t *printable(const char *s)
     return str_escape(&shown, s, strlen(s), false) < 0
                ? NULL
                : json_stringn((const char *)shown.data, shown.len);
+}
+
+static inline json_t *json_base64(const uint8_t *data, size_t len)
+{
+    size_t size = (len + 2) / 3 * 4 + 1;
+    auto_free unsigned char *text = len > INT32_MAX / 2 ? NULL : malloc(size);
+
+    if (text == NULL) {
+        return NULL;
+    }
+    (void)EVP_EncodeBlock(text, data, (int)len);
+    return json_stringn((const char *)text, size - 1);
 }
 
 static inline json_t *digest_text(const struct digest *d)

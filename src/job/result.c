@@ -2,25 +2,12 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
 
 #include "job/result-internal.h"
-
-static json_t *base64(const uint8_t *data, size_t len)
-{
-    size_t size = (len + 2) / 3 * 4 + 1;
-    auto_free unsigned char *text = malloc(size);
-
-    if (text == NULL || len > INT32_MAX / 2) {
-        return NULL;
-    }
-    (void)EVP_EncodeBlock(text, data, (int)len);
-    return json_stringn((const char *)text, size - 1);
-}
 
 /* A name from the guest: as it is if it is UTF-8, else escaped, with the exact bytes beside it. */
 static void set_name(struct builder *b, json_t *object, const uint8_t *name, size_t len)
@@ -36,7 +23,7 @@ static void set_name(struct builder *b, json_t *object, const uint8_t *name, siz
         return;
     }
     set(b, object, "name", json_stringn((const char *)shown.data, shown.len));
-    set(b, object, "name_base64", base64(name, len));
+    set(b, object, "name_base64", json_base64(name, len));
 }
 
 static json_t *stream(struct builder *b, const struct result_stream *s)
@@ -56,7 +43,7 @@ static json_t *stream(struct builder *b, const struct result_stream *s)
         set(b, o, "data", json_stringn((const char *)data, s->bytes));
     } else {
         set(b, o, "encoding", json_string("base64"));
-        set(b, o, "data", base64(data, s->bytes));
+        set(b, o, "data", json_base64(data, s->bytes));
     }
     set(b, o, "bytes", integer(s->bytes));
     set(b, o, "truncated", json_boolean(s->truncated));

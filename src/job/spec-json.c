@@ -465,11 +465,38 @@ static int take_cold_interpreter(struct spec *spec, json_t *json, struct err *er
     return get_bool(json, "cold_interpreter", &spec->cold_interpreter, err);
 }
 
+/* Node.js tells modules from scripts by it. After "language", which sets the usual one. */
+static int take_program_name(struct spec *spec, json_t *json, struct err *err)
+{
+    static const char *const names[] = {"main.py", "main.js", "main.mjs", "main.cjs"};
+
+    size_t first = spec->language == SPEC_PYTHON ? 0 : 1;
+    size_t end = spec->language == SPEC_PYTHON ? 1 : ARRAY_LEN(names);
+    const char *s = NULL;
+    int r = get_string(json, "program_name", &s, err);
+
+    for (size_t i = first; i < end && r == 0; i++) {
+        if (strcmp(s, names[i]) == 0) {
+            char *copy = strdup(s);
+
+            free(spec->program_name);
+            spec->program_name = copy;
+            return copy == NULL ? spec_no_memory(err) : 0;
+        }
+    }
+    return r < 0 ? r
+                 : err_usage(err,
+                             "program_name: '%s' is not possible; Python has main.py, "
+                             "JavaScript main.js, main.mjs or main.cjs",
+                             text_of_str(s).s);
+}
+
 static const struct key {
     const char *name;
     int (*take)(struct spec *spec, json_t *json, struct err *err);
 } keys[] = {
     {"language", take_language},
+    {"program_name", take_program_name},
     {"image", take_image},
     {"command", take_command},
     {"code", take_code},
@@ -519,8 +546,9 @@ static int check_keys(json_t *json, struct spec_extras *extras, struct err *err)
     static const struct {
         const char *one, *other;
     } exclusive[] = {
-        {"code", "code_base64"}, {"stdin", "stdin_base64"},  {"language", "command"},
-        {"command", "code"},     {"command", "code_base64"}, {"command", "args"},
+        {"code", "code_base64"},     {"stdin", "stdin_base64"},  {"language", "command"},
+        {"command", "code"},         {"command", "code_base64"}, {"command", "args"},
+        {"command", "program_name"},
     };
 
     const char *key = NULL;

@@ -18,7 +18,8 @@ enum flag {
     FLAG_CPU_GIVEN = 2,
     FLAG_OUTPUTS_GIVEN = 4,
     FLAG_COLD_INTERPRETER = 8,
-    FLAGS_ALL = 15
+    FLAG_OUT_AS_OWNER = 16,
+    FLAGS_ALL = 31
 };
 
 /* --- writing --- */
@@ -52,7 +53,8 @@ int spec_encode(const struct spec *spec, struct buf *out, struct err *err)
     wire_write_u32(&w, (uint32_t)spec->isolation);
     wire_write_u32(&w, (spec->root ? FLAG_ROOT : 0u) | (spec->cpu_given ? FLAG_CPU_GIVEN : 0u) |
                            (spec->outputs_given ? FLAG_OUTPUTS_GIVEN : 0u) |
-                           (spec->cold_interpreter ? FLAG_COLD_INTERPRETER : 0u));
+                           (spec->cold_interpreter ? FLAG_COLD_INTERPRETER : 0u) |
+                           (spec->out_as_owner ? FLAG_OUT_AS_OWNER : 0u));
     for (size_t i = 0; i < spec_limit_infos_len; i++) {
         wire_write_u64(&w, spec_limit_get(&spec->limits, &spec_limit_infos[i]));
     }
@@ -272,6 +274,7 @@ static bool get_all(struct reader *rd, struct spec *spec)
     spec->cpu_given = (flags & FLAG_CPU_GIVEN) != 0;
     spec->outputs_given = (flags & FLAG_OUTPUTS_GIVEN) != 0;
     spec->cold_interpreter = (flags & FLAG_COLD_INTERPRETER) != 0;
+    spec->out_as_owner = (flags & FLAG_OUT_AS_OWNER) != 0;
     return ok && (rd->in.left == 0 || bad(rd, "end"));
 }
 

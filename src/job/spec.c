@@ -497,7 +497,7 @@ int spec_set_contract(struct spec *spec, const char *text, struct err *err)
     return r;
 }
 
-static bool image_name_ok(const char *s, size_t len)
+bool spec_image_name_ok(const char *s, size_t len)
 {
     if (len == 0 || len > 64) {
         return false;
@@ -519,7 +519,7 @@ int spec_put_image(struct spec *spec, const char *image, const char *label, stru
     size_t len = at == NULL ? strlen(image) : (size_t)(at - image);
     char *copy = NULL;
 
-    if (!image_name_ok(image, len)) {
+    if (!spec_image_name_ok(image, len)) {
         return err_usage(err,
                          "%s '%s': not an image name; use lower-case letters, digits, '.', "
                          "'_' and '-', at most 64 (`airlock image list` shows what there is)",

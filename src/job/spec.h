@@ -99,6 +99,8 @@ struct spec {
     size_t stdin_len;
     int stdin_fd;  /* -1, or a descriptor to read (owned) */
     char *out_dir; /* host directory for outputs, NULL = drop and list */
+    /* They are written as, and no further than, the owner of the working directory may. */
+    bool out_as_owner;
     struct spec_limits limits;
     bool root;             /* the program is the guest's root */
     bool cold_interpreter; /* none that was started before the job */
@@ -131,6 +133,8 @@ must_use int spec_add_input(struct spec *spec, const char *arg, struct err *err)
 must_use int spec_set_archive(struct spec *spec, const char *path, struct err *err) nonnull_all;
 /* As contract_parse(). */
 must_use int spec_set_contract(struct spec *spec, const char *text, struct err *err) nonnull_all;
+/* True if the len bytes are a name of an image, without a digest. */
+must_use bool spec_image_name_ok(const char *s, size_t len) nonnull_all;
 must_use int spec_set_image(struct spec *spec, const char *image, struct err *err) nonnull_all;
 /* text as on the command line ("10s", "64M", "8"); names the option, the value and the range. */
 must_use int spec_set_limit(struct spec *spec, const struct spec_limit_info *info, const char *text,

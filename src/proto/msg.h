@@ -24,6 +24,8 @@
 #define MSG_BASE_ENV      "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/work", "LANG=C.UTF-8", "OUT=/out"
 #define MSG_ENV_MAX       1024u   /* environment entries */
 #define MSG_STRINGS_BYTES 786432u /* all strings of a JOB together */
+/* Arguments and environment, with NULs, of a job whose interpreter may have waited. */
+#define MSG_WARM_STRINGS  16384u
 #define MSG_NAME_MAX      255u
 #define MSG_ENTROPY_BYTES 64u
 #define MSG_TEXT_MAX      512u

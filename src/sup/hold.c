@@ -11,8 +11,6 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-/* Threads: 64 of QEMU's block layer, 8 vCPUs, RCU, the main loop; as RLIMIT_NPROC in the jail. */
-#define GROUP_PIDS 128
 /* Thousandths of a CPU beside the vCPUs, for the monitor's own threads. */
 #define GROUP_CPU_OVERHEAD 500
 #define GROUP_WEIGHT       100
@@ -27,6 +25,14 @@
 #define REMOVE_NS (5 * NS_PER_S)
 /* For all left-overs together: what does not go in that time keeps nobody waiting. */
 #define SWEEP_NS (2 * NS_PER_S)
+
+/* One for all supervisors of a process, and told them by their fork: an owner's own setting. */
+static struct ledger_capacity capacity_of_slots;
+
+void hold_set_capacity(const struct ledger_capacity *capacity)
+{
+    capacity_of_slots = *capacity;
+}
 
 struct hold *hold_new(void)
 {
@@ -155,18 +161,15 @@ static int reconcile(struct hold *hold, int store_fd, struct err *err)
 int hold_take(struct hold *hold, const struct store *store, const struct ledger_need *need,
               struct err *err)
 {
-    const struct ledger_capacity by_host = {0};
     int r = reconcile(hold, store->dirfd, err);
 
-    return r < 0 ? r : ledger_admit(store->dirfd, need, &by_host, &hold->slot, err);
+    return r < 0 ? r : ledger_admit(store->dirfd, need, &capacity_of_slots, &hold->slot, err);
 }
 
 int hold_set_disk(struct hold *hold, const struct store *store, uint64_t disk_bytes,
                   struct err *err)
 {
-    const struct ledger_capacity by_host = {0};
-
-    return ledger_set_disk(&hold->slot, store->dirfd, disk_bytes, &by_host, err);
+    return ledger_set_disk(&hold->slot, store->dirfd, disk_bytes, &capacity_of_slots, err);
 }
 
 const char *hold_instead(enum cgroup_limit limit)
@@ -206,7 +209,7 @@ int hold_group(struct hold *hold, uint64_t machine_bytes, uint64_t vcpus, int st
     struct err no_disk = ERR_INIT;
     struct cgroup_limits limits = {
         .memory_bytes = machine_bytes + ENGINE_OVERHEAD_BYTES,
-        .pids = GROUP_PIDS,
+        .pids = HOLD_PIDS,
         .cpu_milli = vcpus * 1000 + GROUP_CPU_OVERHEAD,
         .cpu_weight = GROUP_WEIGHT,
         .io_weight = GROUP_WEIGHT,

@@ -14,6 +14,9 @@
 #include "sup/ledger.h"
 #include "sys/cgroup.h"
 
+/* Threads: 64 of QEMU's block layer, 8 vCPUs, RCU, the main loop; as RLIMIT_NPROC in the jail. */
+#define HOLD_PIDS 128
+
 struct hold {
     struct cgroup_host host;
     struct ledger_slot slot;
@@ -39,6 +42,9 @@ static inline void hold_free_p(struct hold **hold)
 
 /* Finds the control groups; outside the v2 root moves the calling process into a leaf. */
 must_use int hold_prepare(struct hold *hold, struct err *err) nonnull_all;
+
+/* How much the slots of supervisors that are forked from here on may take; 0 = by the host. */
+void hold_set_capacity(const struct ledger_capacity *capacity) nonnull_all;
 
 /*
  * Removes what crashed supervisors of this state directory left, then takes a slot: ERR_LIMIT as

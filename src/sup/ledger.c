@@ -113,8 +113,7 @@ static int sum_one(void *arg, enum ledger_state state, const struct ledger_entry
     return 0;
 }
 
-/* Fills what the caller left to the host. */
-static int ask_host(int store_fd, struct ledger_capacity *c, struct err *err)
+int ledger_ask_host(int store_fd, struct ledger_capacity *c, struct err *err)
 {
     struct sysinfo info = {0};
     struct statvfs fs = {0};
@@ -261,6 +260,35 @@ static int take_number(const struct ledger_dir *dir, const struct ledger_need *n
     return 0;
 }
 
+int ledger_usage(int store_fd, const struct ledger_capacity *capacity, struct ledger_usage *ret,
+                 struct err *err)
+{
+    auto_ledger_dir struct ledger_dir dir = LEDGER_DIR_INIT;
+    struct ledger_capacity c = *capacity;
+    struct sums sums = {0};
+    int r = ledger_dir_open(store_fd, LOCK_WAIT_NS, &dir, err);
+
+    if (r == 0) {
+        r = ledger_each(&dir, sum_one, &sums, err);
+    }
+    if (r == 0) {
+        r = ledger_ask_host(store_fd, &c, err);
+    }
+    if (r == 0) {
+        *ret = (struct ledger_usage){
+            .capacity = c,
+            .machines = sums.machines,
+            .memory_bytes = sums.memory,
+            .vcpus = sums.vcpus,
+            .disk_bytes = sums.disk,
+            .untouched_bytes = sums.untouched,
+            .stale = sums.n_stale,
+            .blocked = sums.unreadable[0] != '\0',
+        };
+    }
+    return r;
+}
+
 int ledger_admit(int store_fd, const struct ledger_need *need,
                  const struct ledger_capacity *capacity, struct ledger_slot *ret, struct err *err)
 {
@@ -278,7 +306,7 @@ int ledger_admit(int store_fd, const struct ledger_need *need,
         r = ledger_each(&dir, sum_one, &sums, err);
     }
     if (r == 0) {
-        r = ask_host(store_fd, &c, err);
+        r = ledger_ask_host(store_fd, &c, err);
     }
     if (r == 0) {
         r = check_capacity(need, &c, &sums, err);
@@ -368,7 +396,7 @@ int ledger_set_disk(struct ledger_slot *slot, int store_fd, uint64_t disk_bytes,
     if (r == 0 && disk_bytes > entry.disk_bytes) {
         r = ledger_each(&dir, sum_one, &sums, err);
         if (r == 0) {
-            r = ask_host(store_fd, &c, err);
+            r = ledger_ask_host(store_fd, &c, err);
         }
         if (r == 0) {
             const struct budget budget = disk_budget(disk_bytes - entry.disk_bytes, &c, &sums);

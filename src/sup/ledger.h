@@ -59,6 +59,13 @@ struct ledger_capacity {
     uint64_t disk_reserve_bytes;     /* 256 MiB */
 };
 
+/*
+ * Replaces each 0 by what the host has now, or the default: what an admission would go by. store_fd
+ * names the file system. ERR_HOST.
+ */
+must_use int ledger_ask_host(int store_fd, struct ledger_capacity *capacity,
+                             struct err *err) nonnull_all;
+
 /* A slot that is held. Owns its descriptors. */
 struct ledger_slot {
     int fd;       /* STATE/slots/N, locked; -1 is the empty value */
@@ -84,6 +91,19 @@ struct ledger_slot {
 must_use int ledger_admit(int store_fd, const struct ledger_need *need,
                           const struct ledger_capacity *capacity, struct ledger_slot *ret,
                           struct err *err) nonnull_all;
+
+/* What there is and what is promised of it, now. */
+struct ledger_usage {
+    struct ledger_capacity capacity;                    /* as given, the host's where that was 0 */
+    uint64_t machines, memory_bytes, vcpus, disk_bytes; /* promised to live slots */
+    uint64_t untouched_bytes; /* of memory_bytes: what no monitor has made its own yet */
+    unsigned int stale;       /* slots that crashes left, not yet reconciled */
+    bool blocked;             /* a live slot can't be read: nothing more is admitted */
+};
+
+/* Waits for the lock as ledger_admit() does. Changes nothing but that STATE/slots is there then. */
+must_use int ledger_usage(int store_fd, const struct ledger_capacity *capacity,
+                          struct ledger_usage *ret, struct err *err) nonnull_all;
 
 /*
  * Once the machine runs: tells the monitor's pid and what of the promised disk is still to be

@@ -9,6 +9,7 @@
 
 #include "job/outputs.h"
 #include "sys/fd.h"
+#include "sys/fsuser.h"
 
 #define DONE       'd'
 #define DISMISS_NS (2 * NS_PER_S)
@@ -48,6 +49,16 @@ static bool wait_for_word(int fd)
     }
 }
 
+static void sweep_outputs(const struct reaper_work *work)
+{
+    auto_fsuser struct fsuser user = FSUSER_INIT;
+    struct err ignored = ERR_INIT;
+
+    if (work->out_dir != NULL && (!work->out_as_owner || fsuser_enter(&user, &ignored) == 0)) {
+        outputs_export_sweep(work->out_dir, work->machine_id);
+    }
+}
+
 _Noreturn static void reaper_main(struct hold *hold, const struct reaper_work *work, int fd)
 {
     struct err err = ERR_INIT;
@@ -60,9 +71,7 @@ _Noreturn static void reaper_main(struct hold *hold, const struct reaper_work *w
         _exit(0);
     }
     work->lost(work->ctx, false);
-    if (work->out_dir != NULL) {
-        outputs_export_sweep(work->out_dir, work->machine_id);
-    }
+    sweep_outputs(work);
     /* If this fails the slot's file stays, unlocked, for the next start to find. */
     if (hold_sweep(hold, &err) < 0) {
         _exit(1);

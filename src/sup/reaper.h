@@ -28,6 +28,7 @@ struct reaper {
 /* What it does when the supervisor died, beside giving back what hold has. All borrowed. */
 struct reaper_work {
     const char *out_dir;    /* where outputs go, NULL = nowhere */
+    bool out_as_owner;      /* as in struct spec */
     const char *machine_id; /* names an export's staging directory */
     int store_fd;
     /* Called in the reaper: first as soon as it knows, then when all was swept. */

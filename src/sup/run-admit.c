@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sup/need.h"
 #include "sup/run-internal.h"
 #include "sup/run.h"
 #include "sup/template-scratch.h"
@@ -16,32 +17,18 @@
 #include "sys/fd.h"
 #include "sys/unique.h"
 
-static bool has_archive(const struct spec *spec)
-{
-    return spec->archive_path != NULL || spec->archive_data != NULL;
-}
-
-/* Scratch, inputs, stdin and the output stream are all files below the state directory. */
 uint64_t run_disk_need(const struct run *run)
 {
-    const struct spec_limits *l = &run->spec->limits;
-
-    return l->disk_bytes + l->output_bytes + l->input_bytes +
-           (spool_needed(run->spec) || !run->has_job ? l->stdin_bytes : 0) +
-           (has_archive(run->spec) ? l->input_bytes + run->spec->archive_len : 0);
+    return need_of_spec(run->spec, run->has_job).disk_bytes;
 }
 
 /* A place among the host's machines, or capacity_rejected. */
 void run_take_slot(struct run *run)
 {
     struct err err = ERR_INIT;
-    const struct ledger_need need = {
-        .machine_id = run->result.machine_id,
-        .memory_bytes = run->result.machine_memory_bytes + ENGINE_OVERHEAD_BYTES,
-        .vcpus = run->spec->limits.vcpus,
-        .disk_bytes = run_disk_need(run),
-    };
+    struct ledger_need need = need_of_spec(run->spec, run->has_job);
 
+    need.machine_id = run->result.machine_id;
     run->disk_held = need.disk_bytes;
     if (hold_take(run->hold, run->store, &need, &err) < 0 ||
         reaper_start(run->hold, &run->reaper_work, &run->reaper, &err) < 0) {
@@ -105,6 +92,8 @@ void run_admit(struct run *run)
 
     if (unique_id(run->result.machine_id, &err) < 0) {
         run_decide_by_err(run, &err, "admit");
+    } else if (run->has_job) {
+        run_tell_machine(run);
     }
     run_prepare_proof(run);
     if (run->over) {
@@ -170,7 +159,7 @@ static int stage_inputs(struct run *run, const struct stage_watch *watch, struct
     struct stat st = {0};
     int r = 0;
 
-    if (!has_archive(run->spec)) {
+    if (!need_archive(run->spec)) {
         return stage_fill(run->spec, NULL, run->store->tmpfd, watch, &run->stage, err);
     }
     r = stage_open_archive(run->spec, run->store->tmpfd, &archive, &st, err);

@@ -10,6 +10,7 @@
 #include "sup/run.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
+#include "sys/fsuser.h"
 
 /* What the inspector found: the guest's stream is hostile, its reading is the host's. */
 static enum event_kind inspect_event(const struct err *err)
@@ -79,6 +80,16 @@ void run_inspect(struct run *run)
     }
 }
 
+static int export(struct run *run, struct err *err)
+{
+    auto_fsuser struct fsuser user = FSUSER_INIT;
+    int r = run->spec->out_as_owner ? fsuser_enter(&user, err) : 0;
+
+    return r < 0 ? r
+                 : outputs_export(run->output_fd, &run->inspection.outputs, run->spec->out_dir,
+                                  run->result.machine_id, err);
+}
+
 void run_export(struct run *run)
 {
     struct err err = ERR_INIT;
@@ -87,8 +98,7 @@ void run_export(struct run *run)
         return;
     }
     if (run->spec->out_dir != NULL) {
-        if (outputs_export(run->output_fd, &run->inspection.outputs, run->spec->out_dir,
-                           run->result.machine_id, &err) < 0) {
+        if (export(run, &err) < 0) {
             run_decide(run, EVENT_HOST_FAULT, "export", err.msg);
             return;
         }

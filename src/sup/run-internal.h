@@ -95,6 +95,8 @@ void run_decide(struct run *run, enum event_kind kind, const char *reason, const
 void run_decide_by_err(struct run *run, const struct err *err, const char *reason) nonnull_all;
 /* Tells the caller which phase begins. */
 void run_phase(struct run *run, const char *name) nonnull_all;
+/* ... and the machine's id, once it has one that is a job's. */
+void run_tell_machine(struct run *run) nonnull_all;
 /* Hears the caller: true if it is gone or canceled. */
 bool run_caller_left(struct run *run) nonnull_all;
 /* Takes what the console has to say; keeps the end of it. */

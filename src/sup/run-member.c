@@ -92,6 +92,7 @@ static void rehearse(struct run *run)
     struct err err = ERR_INIT;
 
     if (!run->template.interpreter.waits || model.language != SPEC_PYTHON ||
+        !spec_disk_is_default(&model.limits) || /* that disk is made and mounted for one job */
         strcmp(run->engine->isolation, "emulated") != 0) {
         return;
     }
@@ -189,6 +190,7 @@ static void take_job(struct run *run)
         run_decide(run, EVENT_HOST_FAULT, "pool", "out of memory");
         return;
     }
+    run_tell_machine(run);
     run_phase(run, "stage");
     run_note_submission(run);
     change_reaper(run);

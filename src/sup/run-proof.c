@@ -41,6 +41,7 @@ void run_note_submission(struct run *run)
     run->record.submitted_realtime_ns = clock_ns(CLOCK_REALTIME) - since;
     run->reaper_work = (struct reaper_work){
         .out_dir = run->spec->out_dir,
+        .out_as_owner = run->spec->out_as_owner,
         .machine_id = run->result.machine_id,
         .store_fd = run->store->dirfd,
         .lost = run_record_lost,

@@ -79,6 +79,14 @@ void run_phase(struct run *run, const char *name)
     client_flush(run->client);
 }
 
+void run_tell_machine(struct run *run)
+{
+    const char *id = run->result.machine_id;
+
+    (void)!client_put(run->client, SUP_MACHINE, id, strlen(id));
+    client_flush(run->client);
+}
+
 void run_keep_console(struct run *run, const char *text, size_t len)
 {
     size_t keep = 0;

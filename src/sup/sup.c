@@ -29,7 +29,7 @@
 #define SUP_END_NS (15 * NS_PER_S)
 
 /* Most bytes of one event a caller accepts; a result is the longest. */
-#define SUP_EVENT_MAX RESULT_JSON_MAX
+#define SUP_EVENT_MAX (CLIENT_FRAME_HEADER + RESULT_JSON_MAX)
 
 static void detach_stdio(void)
 {
@@ -123,6 +123,7 @@ static int start(struct task *task, struct sup *ret, struct err *err)
     ret->in = (struct buf)BUF_INIT(SUP_EVENT_MAX);
     ret->waits = !task->has_job;
     ret->finished = false;
+    ret->given = false;
     return 0;
 }
 
@@ -215,7 +216,7 @@ static int died(struct sup *sup, struct err *err)
     struct proc_end end = {0};
     struct err ignored = ERR_INIT;
 
-    if (proc_wait(&sup->proc, SUP_END_NS, &end, &ignored) < 0) {
+    if (sup->proc.pid == 0 || proc_wait(&sup->proc, SUP_END_NS, &end, &ignored) < 0) {
         return err_set(err, ERR_HOST, EPIPE, "the supervisor closed its channel without a result");
     }
     return err_set(err, ERR_HOST, EPIPE,
@@ -244,6 +245,22 @@ static int read_exact(struct sup *sup, size_t len, uint8_t **ret, struct err *er
     return 0;
 }
 
+static int check_kind(const struct sup *sup, uint32_t kind, struct err *err)
+{
+    return kind > SUP_UNFIT || (kind > SUP_RESULT && !sup->waits)
+               ? err_set(err, ERR_HOST, EPROTO, "the supervisor sent an unknown event")
+               : 0;
+}
+
+static void give(struct sup *sup, const uint32_t head[2], const uint8_t *data,
+                 struct sup_event *ret)
+{
+    ret->kind = (enum sup_event_kind)head[0];
+    ret->data = data;
+    ret->len = head[1];
+    sup->finished = ret->kind == SUP_RESULT || ret->kind == SUP_UNFIT;
+}
+
 int sup_next(struct sup *sup, struct sup_event *ret, struct err *err)
 {
     uint32_t head[2];
@@ -260,18 +277,74 @@ int sup_next(struct sup *sup, struct sup_event *ret, struct err *err)
     }
     memcpy(head, at, sizeof(head));
     sup->in.len = 0;
-    if (head[0] > SUP_UNFIT || (head[0] > SUP_RESULT && !sup->waits)) {
-        return err_set(err, ERR_HOST, EPROTO, "the supervisor sent an unknown event");
+    r = check_kind(sup, head[0], err);
+    if (r == 0) {
+        r = read_exact(sup, head[1], &at, err);
     }
-    r = read_exact(sup, head[1], &at, err);
     if (r < 0) {
         return r;
     }
-    ret->kind = (enum sup_event_kind)head[0];
-    ret->data = at;
-    ret->len = head[1];
-    sup->finished = ret->kind == SUP_RESULT || ret->kind == SUP_UNFIT;
+    give(sup, head, at, ret);
     return 1;
+}
+
+/* Reads what there is of the next len bytes: 1 when all of them are there, 0 if not yet. */
+static int read_some(struct sup *sup, size_t len, struct err *err)
+{
+    while (sup->in.len < len) {
+        uint8_t *at = NULL;
+        ssize_t n = 0;
+
+        if (buf_reserve(&sup->in, len - sup->in.len, &at) < 0) {
+            return err_set(err, ERR_HOST, ENOMEM, "no room for an event of %zu bytes", len);
+        }
+        n = recv(sup->fd, at, len - sup->in.len, MSG_DONTWAIT);
+        if (n == 0 || (n < 0 && errno == ECONNRESET)) {
+            return err_negative(died(sup, err));
+        }
+        if (n < 0 && errno == EAGAIN) {
+            return 0;
+        }
+        if (n < 0 && errno != EINTR) {
+            return err_sys(err, "hear the supervisor");
+        }
+        sup->in.len += n > 0 ? (size_t)n : 0;
+    }
+    return 1;
+}
+
+int sup_try_next(struct sup *sup, struct sup_event *ret, struct err *err)
+{
+    uint32_t head[2];
+    int r = 0;
+
+    if (sup->finished) {
+        return 0;
+    }
+    if (sup->given) {
+        sup->in.len = 0;
+        sup->given = false;
+    }
+    r = read_some(sup, sizeof(head), err);
+    if (r <= 0) {
+        return r;
+    }
+    memcpy(head, sup->in.data, sizeof(head));
+    r = check_kind(sup, head[0], err);
+    if (r == 0) {
+        r = read_some(sup, sizeof(head) + head[1], err);
+    }
+    if (r <= 0) {
+        return r;
+    }
+    sup->given = true;
+    give(sup, head, sup->in.data + sizeof(head), ret);
+    return 1;
+}
+
+void sup_adopt(int take_fd, struct sup *ret)
+{
+    *ret = (struct sup){.proc = PROC_INIT, .fd = take_fd, .in = BUF_INIT(SUP_EVENT_MAX)};
 }
 
 void sup_cancel(struct sup *sup)

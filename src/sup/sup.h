@@ -21,7 +21,9 @@
 enum sup_event_kind {
     SUP_STDOUT, /* bytes as they came from the program, in order, up to the cap */
     SUP_STDERR,
-    SUP_PHASE,  /* text: the phase that begins ("boot", "run", "collect", ...) */
+    SUP_PHASE, /* text: the phase that begins ("boot", "run", "collect", ...) */
+    /* text: the machine's id, 32 hex digits, as soon as it is drawn: its record has this name */
+    SUP_MACHINE,
     SUP_RESULT, /* the JSON object of the contract; last */
     /* From a supervisor without a job alone, see sup_prepare(). */
     SUP_WAITS, /* its machine is ready; it waits for a job */
@@ -44,6 +46,7 @@ struct sup {
     struct proc proc; /* the supervisor process */
     int fd;           /* our end of the socketpair; readable = sup_next() has something */
     struct buf in;
+    bool given;    /* in is an event that sup_try_next() gave */
     bool waits;    /* it has no job yet: sup_submit() */
     bool finished; /* SUP_RESULT or SUP_UNFIT was given */
 };
@@ -78,6 +81,18 @@ must_use int sup_submit(struct sup *sup, const struct spec *spec, bool streaming
 
 /* Waits for the next event. 1 and *ret, or 0 after SUP_RESULT was given; ERR_HOST if it died. */
 must_use int sup_next(struct sup *sup, struct sup_event *ret, struct err *err) nonnull_all;
+
+/*
+ * The same without waiting: 1 and *ret, or 0 if no event is complete yet, or if SUP_RESULT was given
+ * (then finished is set). Not to be mixed with sup_next().
+ */
+must_use int sup_try_next(struct sup *sup, struct sup_event *ret, struct err *err) nonnull_all;
+
+/*
+ * The end of the socket of a supervisor that another process of ours forked and waits for: all but
+ * sup_submit() can be done with it. Takes the descriptor.
+ */
+void sup_adopt(int take_fd, struct sup *ret) nonnull_all;
 
 /* Asks for the end; the result will say `canceled` unless something ended it before. */
 void sup_cancel(struct sup *sup) nonnull_all;

@@ -4,6 +4,8 @@
 
 #include "base/str.h"
 
+#include "proto/msg.h"
+
 /* Read by interpreters, their libraries or the loader while they start. */
 static const char *const read_at_start[] = {
     "PYTHON",  "NODE_",  "LD_",      "LC_",  "LANG=", "LANGUAGE=", "TZ=",   "TZDIR=",
@@ -29,6 +31,20 @@ static bool all_utf8(char *const *strings, size_t n)
         }
     }
     return true;
+}
+
+/* With their NULs, and the interpreter's name, the program's and what every environment has. */
+static bool fits(const struct spec *spec)
+{
+    size_t bytes = 256;
+
+    for (size_t i = 0; i < spec->n_args; i++) {
+        bytes += strlen(spec->args[i]) + 1;
+    }
+    for (size_t i = 0; i < spec->n_env; i++) {
+        bytes += strlen(spec->env[i]) + 1;
+    }
+    return bytes <= MSG_WARM_STRINGS;
 }
 
 /* Node decides by the name how it loads a program, before anything could wait. */
@@ -64,6 +80,8 @@ const char *warm_for(const struct spec *spec, const char **ret_why)
         why = "none waits for a program of this name";
     } else if (!all_utf8(spec->args, spec->n_args) || !all_utf8(spec->env, spec->n_env)) {
         why = "an argument or the environment is not UTF-8";
+    } else if (!fits(spec)) {
+        why = "its arguments and environment are long";
     }
     for (size_t i = 0; i < spec->n_env && why == NULL; i++) {
         why = read_early(spec->env[i])

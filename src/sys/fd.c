@@ -269,7 +269,8 @@ int fd_receive(int sock, void *data, size_t len, int *ret_fd, struct err *err)
     struct msghdr msg = {.msg_iov = &iov,
                          .msg_iovlen = 1,
                          .msg_control = control.room,
-                         .msg_controllen = sizeof(control.room)};
+                         /* Not the room's size: padded, it would hold a second descriptor. */
+                         .msg_controllen = CMSG_LEN(sizeof(int))};
     auto_fd int fd = -1;
     ssize_t n = 0;
 

@@ -25,10 +25,13 @@ class Pool:
         self.t = t
         self.state = pathlib.Path(state or t.private_state())
         self.child = subprocess.Popen(
-            [str(DRIVER), str(self.state), str(members), str(age_ms)], cwd=t.dir, text=True,
+            self.command(members, age_ms), cwd=t.dir, text=True,
             env=harness.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.answers = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
+
+    def command(self, members, age_ms):
+        return [str(DRIVER), str(self.state), str(members), str(age_ms)]
 
     def _read(self):
         for line in self.child.stdout:
@@ -162,6 +165,10 @@ print(sum(s.f_frsize * s.f_blocks for s in [os.statvfs('/work')]) < 33 << 20)
 """, "--disk", "32M", "--inodes", "300", "--env", "COLOUR=blue", "--in", f"{t.write('data.bin', b'1')}",
                hit=False)  # a machine that waits has a disk of the default size mounted
     t.equal(full.out, b"blue True\n28\nTrue\n", "what the program sees")
+    pool.fill(1, "--disk", "32M")
+    other = pool.job("import os; print(sum(s.f_frsize * s.f_blocks for s in [os.statvfs('/work')]) < 33 << 20)\n",
+                     "--disk", "32M")
+    t.equal(other.out, b"True\n", "a disk that is not the default, and planned")
     larger = one("import os; print(sum(s.f_frsize * s.f_blocks for s in [os.statvfs('/work')]) > 150 << 20)\n",
                  "--disk", "200M", hit=False)
     t.equal(larger.out, b"True\n", "a disk larger than the plan's")

@@ -118,6 +118,7 @@ try {
     { ...Object.getOwnPropertyDescriptor(process, '_preload_modules'), value: [] });
   module.parent?.children?.splice(0);
   delete process.env.NODE_OPTIONS;
+  delete process.env.AIRLOCK_ROOM;
   wrapContexts();
   fs.writeSync(63, 'r');
   become(...receive(62));

@@ -194,7 +194,7 @@ def _wait():
         sys.path.remove(here)
         sys.path_importer_cache.pop(here, None)
         del sys.modules["sitecustomize"]
-        del os.environ["PYTHONPATH"]
+        del os.environ["PYTHONPATH"], os.environ["AIRLOCK_ROOM"]
 
     def keep():
         """What python3 need not take apart when it ends: that is work for nobody."""

@@ -49,6 +49,7 @@ static void fill(struct spec *spec)
     }
     spec->outputs_given = true;
     spec->cold_interpreter = true;
+    spec->out_as_owner = true;
 }
 
 static void encode(const struct spec *spec, struct buf *out)
@@ -97,6 +98,7 @@ static void everything_arrives(void **state)
     assert_int_equal(got.stdin_fd, -1);
     assert_string_equal(got.out_dir, "/tmp/out");
     assert_true(got.root && got.outputs_given && got.cold_interpreter && !got.cpu_given);
+    assert_true(got.out_as_owner);
     assert_memory_equal(&got.limits, &spec.limits, sizeof(got.limits));
     encode(&got, &b);
     assert_int_equal(a.len, b.len);
@@ -115,7 +117,8 @@ static void defaults_stay_defaults(void **state)
     encode(&spec, &text);
     spec_init(&got);
     assert_ok(spec_decode(&got, text.data, text.len, &err), &err);
-    assert_false(got.cpu_given || got.outputs_given || got.root || got.cold_interpreter);
+    assert_false(got.cpu_given || got.outputs_given || got.root || got.cold_interpreter ||
+                 got.out_as_owner);
     assert_null(got.stdin_data);
     assert_null(got.args);
     assert_null(got.out_dir);

@@ -526,6 +526,32 @@ static void the_hosts_own_numbers_admit_a_small_machine(void **state)
     ledger_release(&a);
 }
 
+static void usage_is_what_admissions_go_by(void **state)
+{
+    struct ledger_slot a = LEDGER_SLOT_INIT;
+    struct ledger_slot b = LEDGER_SLOT_INIT;
+    struct ledger_need n = need("one");
+    struct ledger_usage u = {.machines = 9};
+    struct err err = ERR_INIT;
+
+    assert_ok(ledger_usage(store, &roomy, &u, &err), &err);
+    assert_int_equal(u.machines, 0);
+    assert_int_equal(u.capacity.vcpus, roomy.vcpus);
+    assert_ok(admit("one", &roomy, &a), &err);
+    assert_ok(admit("two", &roomy, &b), &err);
+    assert_ok(ledger_usage(store, &roomy, &u, &err), &err);
+    assert_int_equal(u.machines, 2);
+    assert_int_equal(u.memory_bytes, 2 * n.memory_bytes);
+    assert_int_equal(u.untouched_bytes, 2 * n.memory_bytes);
+    assert_int_equal(u.vcpus, 2 * n.vcpus);
+    assert_int_equal(u.disk_bytes, 2 * n.disk_bytes);
+    assert_false(u.blocked);
+    ledger_release(&a);
+    ledger_release(&b);
+    assert_ok(ledger_usage(store, &roomy, &u, &err), &err);
+    assert_int_equal(u.machines, 0);
+}
+
 #define S(f) cmocka_unit_test_setup_teardown(f, make_store, drop_store)
 
 TEST_MAIN(S(one_machine_too_many_is_refused_until_one_goes),
@@ -544,4 +570,5 @@ TEST_MAIN(S(one_machine_too_many_is_refused_until_one_goes),
           S(uids_are_the_slots_own_and_out_of_everybodys_range),
           S(only_our_own_ownerless_groups_are_stale),
           S(a_directory_that_others_may_write_and_links_are_refused),
-          S(a_bad_machine_id_is_refused), S(the_hosts_own_numbers_admit_a_small_machine))
+          S(a_bad_machine_id_is_refused), S(the_hosts_own_numbers_admit_a_small_machine),
+          S(usage_is_what_admissions_go_by))

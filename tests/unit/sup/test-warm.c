@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "sup/warm.h"
 #include "test.h"
 
@@ -103,7 +105,29 @@ static void node_waits_for_each_kind_of_program_by_its_name(void **state)
     }
 }
 
-TEST_MAIN(T(a_plain_program_can_have_the_interpreter_of_its_language),
+static void strings_too_long_to_be_shown_take_a_fresh_one(void **state)
+{
+    char arg[4097];
+    auto_spec struct spec spec;
+    const char *why = NULL;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    memset(arg, 'a', sizeof(arg) - 1);
+    arg[sizeof(arg) - 1] = '\0';
+    spec_init(&spec);
+    spec.language = SPEC_PYTHON;
+    for (int i = 0; i < 3; i++) {
+        assert_ok(spec_add_arg(&spec, arg, &err), &err);
+    }
+    assert_string_equal(warm_for(&spec, &why), "main.py");
+    assert_ok(spec_add_arg(&spec, arg, &err), &err);
+    assert_null(warm_for(&spec, &why));
+    assert_string_equal(why, "its arguments and environment are long");
+}
+
+TEST_MAIN(T(strings_too_long_to_be_shown_take_a_fresh_one),
+          T(a_plain_program_can_have_the_interpreter_of_its_language),
           T(a_command_has_none_and_that_needs_no_reason),
           T(what_is_read_at_a_start_takes_a_fresh_one_with_the_reason),
           T(node_waits_for_each_kind_of_program_by_its_name),

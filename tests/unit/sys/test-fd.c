@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -270,6 +271,43 @@ static void a_tree_may_hold_what_removing_uses_as_names(void **state)
     assert_int_equal(faccessat(root_fd, "tree", F_OK, 0), -1);
 }
 
+/* One descriptor a message, whatever the sender does: what came beside it would never be closed. */
+static void a_second_descriptor_is_refused_and_not_kept(void **state)
+{
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(2 * sizeof(int))];
+    } control = {.room = {0}};
+
+    char byte = 'x';
+    struct iovec iov = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control.room,
+                         .msg_controllen = sizeof(control.room)};
+    const int two[2] = {0, 1};
+    int pair[2] = {-1, -1};
+    int got = -1;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    control.head.cmsg_level = SOL_SOCKET;
+    control.head.cmsg_type = SCM_RIGHTS;
+    control.head.cmsg_len = CMSG_LEN(sizeof(two));
+    memcpy(CMSG_DATA(&control.head), two, sizeof(two));
+    assert_int_equal(sendmsg(pair[0], &msg, 0), 1);
+    assert_int_equal(fd_receive(pair[1], &byte, 1, &got, &err), -EPROTO);
+    assert_int_equal(got, -1);
+    err = (struct err)ERR_INIT;
+    assert_int_equal(fd_send(pair[0], &byte, 1, 0, 0), 1);
+    assert_int_equal(fd_receive(pair[1], &byte, 1, &got, &err), 1);
+    assert_true(got >= 0);
+    (void)close(got);
+    (void)close(pair[0]);
+    (void)close(pair[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +322,7 @@ int main(void)
         D(removing_never_follows_a_link),
         D(removing_what_is_missing_is_fine),
         D(a_tree_may_hold_what_removing_uses_as_names),
+        D(a_second_descriptor_is_refused_and_not_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

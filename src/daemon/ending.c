@@ -1,0 +1,264 @@
+/*
+ * How it works.  The slot goes back to the queue first: nothing of the host is in use any more.  Then
+ * result, event and row are written, in this order, and each again until it is done: a disk that is
+ * full delays what is told of the job, and nothing else.  A crash in between is put right by
+ * recover.c, which finds the result without the row.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/service-internal.h"
+#include "job/result.h"
+#include "job/verdict.h"
+#include "sys/clock.h"
+
+static const struct timeval again_after = {.tv_sec = 1};
+
+static uint64_t phase(const json_t *root, const char *name)
+{
+    json_int_t v = json_integer_value(json_object_get(json_object_get(root, "phases"), name));
+
+    return v > 0 ? (uint64_t)v : 0;
+}
+
+static int read_verdict(const json_t *root, struct ending_said *ret)
+{
+    const char *verdict = json_string_value(json_object_get(root, "verdict"));
+    const char *reason = json_string_value(json_object_get(root, "reason"));
+
+    for (size_t v = 0; verdict != NULL && v < JOBSTORE_VERDICTS; v++) {
+        if (strcmp(verdict_name((enum airlock_verdict)v), verdict) == 0) {
+            ret->verdict = (enum airlock_verdict)v;
+            (void)snprintf(ret->reason, sizeof(ret->reason), "%s", reason != NULL ? reason : "");
+            return 0;
+        }
+    }
+    return -EPROTO;
+}
+
+int ending_read(const uint8_t *json, size_t len, struct ending_said *ret, struct err *err)
+{
+    json_t *root = json_loadb((const char *)json, len, JSON_ALLOW_NUL, NULL);
+    const char *name = NULL;
+    json_t *ok = NULL;
+    json_int_t cpu = 0;
+
+    *ret = (struct ending_said){.started = false};
+    if (root == NULL || read_verdict(root, ret) < 0) {
+        json_decref(root);
+        return err_set(err, ERR_HOST, EPROTO, "the supervisor gave no readable result");
+    }
+    ret->started_ns = phase(root, "started_ns");
+    ret->started = ret->started_ns != 0;
+    ret->exited_ns = phase(root, "exited_ns");
+    ret->total_ns = phase(root, "cleaned_ns");
+    cpu = json_integer_value(json_object_get(json_object_get(root, "peaks"), "cpu_ns"));
+    ret->cpu_ns = cpu > 0 ? (uint64_t)cpu : 0;
+    json_object_foreach(json_object_get(json_object_get(root, "cleanup"), "checks"), name, ok)
+    {
+        ret->unclean += !json_is_true(ok);
+    }
+    json_decref(root);
+    return 0;
+}
+
+static uint64_t since(uint64_t from, uint64_t to)
+{
+    return from != 0 && to > from ? to - from : 0;
+}
+
+/* Not for what was no fault of the program's, and could not be one. */
+static bool is_charged(const struct ending_said *said)
+{
+    return said->started && said->verdict != AIRLOCK_CAPACITY_REJECTED;
+}
+
+static void tell(const struct active *a, const struct ending_said *said)
+{
+    struct service *s = a->s;
+    struct metrics *m = s->c.metrics;
+
+    metrics_add(m, METRIC_JOBS_ENDED, said->verdict, 1);
+    metrics_add(m, METRIC_CLEANUP_FAILURES, 0, said->unclean);
+    if (said->started) {
+        metrics_observe(m, METRIC_PHASE_SECONDS, METRIC_PHASE_PREPARE, said->started_ns);
+        metrics_observe(m, METRIC_PHASE_SECONDS, METRIC_PHASE_RUN,
+                        since(said->started_ns, said->exited_ns));
+        metrics_observe(m, METRIC_PHASE_SECONDS, METRIC_PHASE_FINISH,
+                        since(said->exited_ns, said->total_ns));
+    }
+    metrics_observe(m, METRIC_PHASE_SECONDS, METRIC_PHASE_TOTAL,
+                    (a->info.ended_ms - a->info.created_ms) * NS_PER_MS);
+    log_event(s->c.log, said->unclean > 0 ? LOG_ERROR : LOG_INFO, "job-ended", a->info.id,
+              LOG_TEXT("tenant", a->info.tenant), LOG_TEXT("verdict", verdict_name(said->verdict)),
+              LOG_TEXT("reason", said->reason), LOG_NUMBER("attempts", a->info.attempts),
+              LOG_NUMBER("total_ms", a->info.ended_ms - a->info.created_ms),
+              LOG_NUMBER("cpu_ms", said->cpu_ns / NS_PER_MS), LOG_NUMBER("unclean", said->unclean));
+}
+
+static int write_files(struct active *a, struct err *err)
+{
+    struct buf there = BUF_INIT(RESULT_JSON_MAX);
+    struct err ignored = ERR_INIT;
+    int r = jobfiles_result(a->files.dirfd, &there, &ignored);
+
+    buf_fini(&there);
+    if (r < 0) { /* not a second time */
+        r = jobfiles_put_state(&a->files, JOB_ENDED, err);
+        r = r < 0 ? r : jobfiles_put_result(&a->files, a->result.data, a->result.len, err);
+    }
+    if (r == 0) {
+        r = jobfiles_drop_spec(a->files.dirfd, err);
+    }
+    return r < 0 ? r : jobfiles_bytes(a->files.dirfd, &a->info.kept_bytes, err);
+}
+
+static int write_end(struct active *a, struct err *err)
+{
+    struct ending_said said;
+    struct jobstore_charge charge = {0};
+    int r = ending_read(a->result.data, a->result.len, &said, err);
+
+    if (r == 0 && a->files.dirfd >= 0) {
+        r = write_files(a, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    a->info.state = JOB_ENDED;
+    a->info.verdict = (int)said.verdict;
+    memcpy(a->info.reason, said.reason, sizeof(a->info.reason));
+    a->info.ended_ms = service_real_ms();
+    a->info.ended_ms =
+        a->info.ended_ms < a->info.created_ms ? a->info.created_ms : a->info.ended_ms;
+    if (is_charged(&said)) {
+        charge = (struct jobstore_charge){.cpu_ns = said.cpu_ns,
+                                          .wall_ns = since(said.started_ns, said.exited_ns)};
+    }
+    r = jobstore_end(a->s->c.store, &a->info, is_charged(&said) ? &charge : NULL, err);
+    if (r == 0) {
+        tell(a, &said);
+    }
+    return r;
+}
+
+static void on_again(evutil_socket_t fd, short what, void *ctx);
+
+static void finish(struct active *a)
+{
+    struct service *s = a->s;
+    struct err err = ERR_INIT;
+    struct active **at = &s->active;
+    char id[JOB_ID_SIZE];
+    int r = write_end(a, &err);
+
+    if (r < 0) {
+        service_complain(s, "end", a->info.id, &err);
+        s->fault = "the end of a job can't be written down: is the disk full?";
+        a->again = a->again != NULL ? a->again : evtimer_new(s->c.base, on_again, a);
+        if (a->again != NULL) {
+            (void)event_add(a->again, &again_after);
+        }
+        return;
+    }
+    s->fault = NULL;
+    if (a->info.machine_id[0] != '\0') {
+        upkeep_ask_record(s, &a->info, false, 0);
+    }
+    memcpy(id, a->info.id, sizeof(id));
+    while (*at != a) {
+        at = &(*at)->next;
+    }
+    *at = a->next;
+    runner_free(a);
+    service_news(s, id);
+}
+
+static void on_again(evutil_socket_t fd, short what, void *ctx)
+{
+    (void)fd;
+    (void)what;
+    finish(ctx);
+}
+
+static void give_slot_back(struct active *a, const struct ending_said *said)
+{
+    struct err ignored = ERR_INIT; /* -ENOENT: it has none */
+
+    (void)!queue_ended(a->s->queue, a->info.id, is_charged(said), clock_mono_ns(), &ignored);
+}
+
+void ending_result(struct active *a, const uint8_t *json, size_t len)
+{
+    struct ending_said said;
+    struct err err = ERR_INIT;
+
+    if (a->ending) {
+        return;
+    }
+    a->ending = true;
+    if (a->ev != NULL) {
+        event_free(a->ev);
+        a->ev = NULL;
+    }
+    if (buf_put(&a->result, json, len) < 0 || ending_read(json, len, &said, &err) < 0) {
+        said = (struct ending_said){.verdict = AIRLOCK_SANDBOX_FAILURE};
+        a->result.len = 0;
+        if (result_rejected_json(AIRLOCK_SANDBOX_FAILURE, "memory",
+                                 "there was no memory for the result", &a->result) < 0) {
+            service_complain(a->s, "memory", a->info.id, &err);
+        }
+    }
+    give_slot_back(a, &said);
+    finish(a);
+}
+
+void ending_own(struct service *s, struct active *a, enum airlock_verdict verdict,
+                const char *reason, const char *text)
+{
+    struct buf json = BUF_INIT(64 * KIB);
+
+    if (result_rejected_json(verdict, reason, text, &json) < 0) {
+        log_event(s->c.log, LOG_ERROR, "memory", a->info.id,
+                  LOG_TEXT("verdict", verdict_name(verdict)));
+    }
+    ending_result(a, json.data, json.len);
+    buf_fini(&json);
+}
+
+struct active *ending_load(struct service *s, const char *id)
+{
+    struct active *a = calloc(1, sizeof(*a));
+    struct err err = ERR_INIT;
+
+    if (a == NULL) {
+        return NULL;
+    }
+    *a = (struct active){.s = s,
+                         .files = JOBFILES_INIT,
+                         .sup = SUP_INIT,
+                         .answered = true,
+                         .result = BUF_INIT(RESULT_JSON_MAX)};
+    if (jobstore_get(s->c.store, NULL, id, &a->info, &err) < 0) {
+        service_complain(s, "store", id, &err);
+        runner_free(a);
+        return NULL;
+    }
+    if (jobfiles_open(s->c.jobs_fd, id, &a->files, &err) < 0) {
+        service_complain(s, "files", id, &err); /* then the row alone says what became of it */
+    }
+    a->next = s->active;
+    s->active = a;
+    return a;
+}
+
+void ending_waiting(struct service *s, const char *id, enum airlock_verdict verdict,
+                    const char *reason, const char *text)
+{
+    struct active *a = ending_load(s, id);
+
+    if (a != NULL) {
+        ending_own(s, a, verdict, reason, text);
+    }
+}

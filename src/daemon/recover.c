@@ -1,0 +1,235 @@
+/*
+ * How it works.  The row of a job that had not ended when the last daemon did says how far it was:
+ *
+ *   queued               it waits again, in its old place
+ *   starting, running    its result may be there already: then only the row was missing.  Else the
+ *                        supervisor saw the daemon go and ended the job (sup.h); its record says
+ *                        whether the program had started.  If not, the job waits again; if it did,
+ *                        or if nobody can tell, it ends as sandbox_failure and is not run twice.
+ *
+ * A record comes a moment after the daemon's death: it is asked for until it is there.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/service-internal.h"
+#include "job/result.h"
+#include "job/spec-wire.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+#define PAGE      64
+#define TRIES_MAX 60u /* half a second each: a supervisor has 15 s to clean up, its reaper more */
+
+int recover_jobs(struct service *s, struct err *err) nonnull_all;
+
+static void interrupted(struct service *s, const char *id, const char *text)
+{
+    ending_waiting(s, id, AIRLOCK_SANDBOX_FAILURE, "daemon", text);
+}
+
+static int read_spec(struct service *s, const char *id, struct spec *ret, uint64_t *ret_bytes,
+                     struct err *err)
+{
+    auto_buf struct buf text = BUF_INIT(SPEC_WIRE_MAX);
+    auto_fd int dir = -1;
+    auto_fd int file = -1;
+    int r = jobfiles_find(s->c.jobs_fd, id, &dir, err);
+
+    if (r == 0) {
+        return err_set(err, ERR_HOST, ENOENT, "its directory is gone");
+    }
+    if (r > 0) {
+        r = jobfiles_spec(dir, &file, err);
+    }
+    if (r == 0) {
+        r = fd_read_all(file, "a job's specification", &text, err);
+    }
+    if (r == 0) {
+        r = spec_decode(ret, text.data, text.len, err);
+    }
+    if (r == 0) {
+        r = spec_check(ret, err);
+    }
+    if (text.data != NULL) {
+        explicit_bzero(text.data, text.len);
+    }
+    *ret_bytes = text.len;
+    return r < 0 ? r : 0;
+}
+
+static int restore(struct service *s, const struct job_info *info, struct err *err)
+{
+    uint64_t now_ms = service_real_ms();
+    uint64_t now_ns = clock_mono_ns();
+    struct queue_job q = {.priority = info->priority};
+    struct tenant tenant;
+    auto_spec struct spec spec;
+    int r = 0;
+
+    spec_init(&spec);
+    r = read_spec(s, info->id, &spec, &q.bytes, err);
+    if (r < 0) {
+        return r;
+    }
+    memcpy(q.id, info->id, sizeof(q.id));
+    memcpy(q.tenant, info->tenant, sizeof(q.tenant));
+    q.wall_ns = spec.limits.wall_ns;
+    capacity_need_of(&spec, &q.need);
+    if (info->deadline_ms != 0) { /* one that is past is found by the next look */
+        q.deadline_ns = now_ns + 1;
+        if (info->deadline_ms > now_ms) {
+            q.deadline_ns = now_ns + (info->deadline_ms - now_ms) * NS_PER_MS;
+        }
+    }
+    service_quota(s, info->tenant, &tenant);
+    plan_note(&s->plan, &spec);
+    return queue_restore(
+        s->queue, &q,
+        &(struct queue_quota){.concurrent = tenant.quota.concurrent, .queued = tenant.quota.queued},
+        now_ns, err);
+}
+
+/* It had not started: it waits as it did. */
+static void wait_again(struct service *s, struct job_info *info)
+{
+    struct err err = ERR_INIT;
+    int r = 0;
+
+    if (info->cancel) {
+        ending_waiting(s, info->id, AIRLOCK_CANCELED, "",
+                       "the caller canceled the job before it started");
+        return;
+    }
+    if (info->state != JOB_QUEUED) {
+        info->state = JOB_QUEUED;
+        r = jobstore_update(s->c.store, info, &err);
+    }
+    if (r == 0) {
+        r = restore(s, info, &err);
+    }
+    if (r < 0) {
+        service_complain(s, "restore", info->id, &err);
+        interrupted(s, info->id, "the job could not be taken up after a restart of airlockd");
+    }
+}
+
+/* True if the job had its result already: the row follows. */
+static bool end_by_result(struct service *s, const struct job_info *info)
+{
+    struct buf json = BUF_INIT(RESULT_JSON_MAX);
+    struct err ignored = ERR_INIT;
+    auto_fd int dir = -1;
+    bool there = jobfiles_find(s->c.jobs_fd, info->id, &dir, &ignored) == 1 &&
+                 jobfiles_result(dir, &json, &ignored) == 0;
+    struct active *a = there ? ending_load(s, info->id) : NULL;
+
+    if (a != NULL) {
+        ending_result(a, json.data, json.len);
+    }
+    buf_fini(&json);
+    return there;
+}
+
+static void take_up(struct service *s, struct job_info *info)
+{
+    if (end_by_result(s, info)) {
+        return;
+    }
+    if (info->state == JOB_QUEUED) {
+        wait_again(s, info);
+    } else if (info->machine_id[0] != '\0') {
+        upkeep_ask_record(s, info, true, 0);
+    } else {
+        interrupted(s, info->id, "airlockd ended while the job's machine was being made");
+    }
+    log_event(s->c.log, LOG_INFO, "job-recovered", info->id,
+              LOG_TEXT("state", job_state_name(info->state)));
+}
+
+static int is_known(void *ctx, const char *id, struct err *err)
+{
+    const struct service *s = ctx;
+    struct job_info info;
+    struct err why = ERR_INIT;
+    int r = jobstore_get(s->c.store, NULL, id, &info, &why);
+
+    if (r == 0) {
+        return !info.purged;
+    }
+    if (r == -ENOENT) {
+        return 0;
+    }
+    *err = why;
+    return r;
+}
+
+static int sweep(struct service *s, struct err *err)
+{
+    struct jobfiles_swept swept = {0};
+    int r = jobfiles_sweep(s->c.jobs_fd, is_known, s, &swept, err);
+
+    if (r == 0 && swept.orphans + swept.leftovers + swept.foreign > 0) {
+        log_event(s->c.log, LOG_WARNING, "swept", NULL, LOG_NUMBER("orphans", swept.orphans),
+                  LOG_NUMBER("leftovers", swept.leftovers), LOG_NUMBER("foreign", swept.foreign));
+    }
+    return r;
+}
+
+int recover_jobs(struct service *s, struct err *err)
+{
+    const struct capacity_config config = {.host = s->c.config->capacity};
+    char after[JOB_ID_SIZE] = "";
+    struct capacity capacity;
+    struct job_info jobs[PAGE];
+    struct jobstore_page page = {.jobs = jobs, .max = PAGE, .more = true};
+    int r = capacity_read(s->c.state_fd, &config, &capacity, err);
+
+    if (r < 0) {
+        return r;
+    }
+    queue_set_total(s->queue, &capacity.total);
+    while (page.more) {
+        r = jobstore_unended(s->c.store, after, &page, err);
+        if (r < 0) {
+            return r;
+        }
+        for (size_t i = 0; i < page.n; i++) {
+            memcpy(after, jobs[i].id, sizeof(after));
+            take_up(s, &jobs[i]);
+        }
+    }
+    return sweep(s, err);
+}
+
+static bool had_started(const struct buf *record)
+{
+    json_t *root = json_loadb((const char *)record->data, record->len, JSON_ALLOW_NUL, NULL);
+    const json_t *phases = json_object_get(root, "phases");
+    /* A record that lost the phases can't say that it had not. */
+    bool known = json_is_object(phases) && json_object_get(phases, "started_ns") != NULL;
+    bool started = !known || json_is_integer(json_object_get(phases, "started_ns"));
+
+    json_decref(root);
+    return started;
+}
+
+void recover_answer(struct service *s, const struct asked_record *asked,
+                    const struct launcher_answer *answer)
+{
+    struct job_info info;
+    struct err err = ERR_INIT;
+
+    if (jobstore_get(s->c.store, NULL, asked->id, &info, &err) < 0) {
+        service_complain(s, "store", asked->id, &err);
+        return;
+    }
+    if (answer->failed == ENOENT && asked->tries < TRIES_MAX) {
+        upkeep_ask_record(s, &info, true, asked->tries + 1);
+    } else if (answer->failed == 0 && !had_started(&answer->text)) {
+        wait_again(s, &info);
+    } else {
+        interrupted(s, asked->id, "airlockd ended while the job ran; it was not run again");
+    }
+}

@@ -1,0 +1,258 @@
+/* upkeep.c - retention, and what the launcher is asked for now and then. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/retention.h"
+#include "daemon/service-internal.h"
+#include "sys/clock.h"
+#include "sys/fd.h"
+
+#define RECORD_NAME     "record.json"
+#define RETENTION_NS    (10 * NS_PER_S)
+#define PAGE            64
+#define PURGES_MAX      32 /* at once: each is a rename, the sweep is the long part */
+#define TENANTS_MAX     256
+#define IMAGES_EVERY_NS (10 * NS_PER_S)
+
+void upkeep_ask_record(struct service *s, const struct job_info *info, bool recovering,
+                       unsigned int tries)
+{
+    struct asked_record *r = calloc(1, sizeof(*r));
+    struct err err = ERR_INIT;
+
+    if (r == NULL) {
+        return;
+    }
+    r->recovering = recovering;
+    r->tries = tries;
+    memcpy(r->id, info->id, sizeof(r->id));
+    r->next = s->records;
+    s->records = r;
+    if (tries > 0) {
+        return; /* with the next tick */
+    }
+    r->number = ++s->number;
+    if (launcher_ask_text(s->c.launcher, r->number, LAUNCHER_RECORD, info->machine_id, &err) < 0) {
+        r->number = 0; /* with the next tick */
+    }
+}
+
+static void keep_record(struct service *s, const char *id, const struct buf *text)
+{
+    struct err err = ERR_INIT;
+    auto_fd int dir = -1;
+
+    if (jobfiles_find(s->c.jobs_fd, id, &dir, &err) == 1 &&
+        fd_write_atomic(dir, RECORD_NAME, text->data, text->len, 0600, &err) < 0) {
+        service_complain(s, "record", id, &err);
+    }
+}
+
+static void on_record(struct service *s, struct asked_record *asked,
+                      const struct launcher_answer *answer)
+{
+    if (asked->recovering) {
+        recover_answer(s, asked, answer);
+    } else if (answer->failed == 0) {
+        keep_record(s, asked->id, &answer->text);
+    } else {
+        log_event(s->c.log, LOG_WARNING, "no-record", asked->id, LOG_TEXT("error", answer->why));
+    }
+}
+
+static void keep_json(json_t **place, const struct launcher_answer *answer)
+{
+    json_t *json = answer->failed != 0 ? NULL
+                                       : json_loadb((const char *)answer->text.data,
+                                                    answer->text.len, JSON_ALLOW_NUL, NULL);
+
+    if (json != NULL) {
+        json_decref(*place);
+        *place = json;
+    }
+}
+
+static uint64_t number_of(const json_t *o, const char *name)
+{
+    json_int_t v = json_integer_value(json_object_get(o, name));
+
+    return v > 0 ? (uint64_t)v : 0;
+}
+
+static void on_capacity(struct service *s)
+{
+    struct metrics *m = s->c.metrics;
+    const json_t *c = s->capacity;
+
+    s->untouched_bytes = number_of(c, "memory_untouched_bytes");
+    s->taken_since = 0;
+    metrics_set(m, METRIC_CAPACITY_TOTAL, METRIC_CAPACITY_MACHINES, number_of(c, "machines"));
+    metrics_set(m, METRIC_CAPACITY_TOTAL, METRIC_CAPACITY_MEMORY, number_of(c, "memory_bytes"));
+    metrics_set(m, METRIC_CAPACITY_TOTAL, METRIC_CAPACITY_VCPUS, number_of(c, "vcpus"));
+    metrics_set(m, METRIC_CAPACITY_TOTAL, METRIC_CAPACITY_DISK, number_of(c, "disk_bytes"));
+    metrics_set(m, METRIC_QUARANTINED, 0, number_of(c, "stale_slots"));
+    metrics_set(m, METRIC_POOL_WAITING, 0, number_of(json_object_get(c, "pool"), "waiting"));
+}
+
+void upkeep_answer(struct service *s, struct launcher_answer *answer)
+{
+    struct asked_record **at = &s->records;
+
+    if (answer->number == s->images_asked) {
+        s->images_asked = 0;
+        keep_json(&s->images, answer);
+        return;
+    }
+    if (answer->number == s->capacity_asked) {
+        s->capacity_asked = 0;
+        keep_json(&s->capacity, answer);
+        on_capacity(s);
+        return;
+    }
+    while (*at != NULL && (*at)->number != answer->number) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) {
+        struct asked_record *asked = *at;
+
+        *at = asked->next;
+        on_record(s, asked, answer);
+        free(asked);
+    }
+}
+
+static void ask(struct service *s, enum launcher_text what, uint64_t *number)
+{
+    struct err err = ERR_INIT;
+
+    if (*number != 0) {
+        return; /* still on its way */
+    }
+    *number = ++s->number;
+    if (launcher_ask_text(s->c.launcher, *number, what, "", &err) < 0) {
+        *number = 0;
+    }
+}
+
+static void ask_records(struct service *s)
+{
+    for (struct asked_record *r = s->records; r != NULL; r = r->next) {
+        struct job_info info;
+        struct err err = ERR_INIT;
+
+        if (r->number != 0 || jobstore_get(s->c.store, NULL, r->id, &info, &err) < 0) {
+            continue;
+        }
+        r->number = ++s->number;
+        if (launcher_ask_text(s->c.launcher, r->number, LAUNCHER_RECORD, info.machine_id, &err) <
+            0) {
+            r->number = 0;
+            return;
+        }
+    }
+}
+
+static void purge(struct service *s, const struct job_info *info)
+{
+    struct err err = ERR_INIT;
+    int r = jobfiles_discard(s->c.jobs_fd, info->id, false, &err);
+
+    if (r == 0) {
+        r = jobstore_purged(s->c.store, info->id, &err);
+    }
+    if (r < 0) {
+        service_complain(s, "retention", info->id, &err);
+        return;
+    }
+    metrics_add(s->c.metrics, METRIC_RETENTION_REMOVED, 0, 1);
+    log_event(s->c.log, LOG_INFO, "job-purged", info->id, LOG_TEXT("by", "retention"));
+}
+
+static int accounts(struct service *s, struct retention_tenant *ret, size_t *ret_n, struct err *err)
+{
+    char names[TENANTS_MAX][JOB_TENANT_SIZE];
+    size_t n = 0;
+    int r = jobstore_tenants(s->c.store, "", names, TENANTS_MAX, &n, err);
+
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        struct jobstore_tenant account;
+        struct tenant tenant;
+
+        r = jobstore_tenant(s->c.store, names[i], &account, err);
+        service_quota(s, names[i], &tenant);
+        memcpy(ret[i].name, names[i], sizeof(ret[i].name));
+        ret[i].kept_bytes = account.kept_bytes;
+        ret[i].limit_bytes = tenant.quota.kept_bytes;
+    }
+    *ret_n = n;
+    return r;
+}
+
+static int keep_known(void *ctx, const char *id, struct err *err)
+{
+    (void)ctx;
+    (void)id;
+    (void)err;
+    return 1; /* only what was discarded is to be finished */
+}
+
+static int retain(struct service *s, struct err *err)
+{
+    struct retention_tenant tenants[TENANTS_MAX];
+    struct job_info jobs[PAGE];
+    size_t chosen[PURGES_MAX];
+    struct jobstore_page page = {.jobs = jobs, .max = PAGE};
+    struct jobstore_counts counts = {0};
+    struct jobfiles_swept swept = {0};
+    struct retention policy = {
+        .limits = {.age_ms = s->c.config->retention_age_ms, .bytes = s->c.config->retention_bytes},
+        .now_ms = service_real_ms(),
+        .tenants = tenants,
+    };
+    uint64_t rows_ms = s->c.config->retention_rows_ms;
+    uint64_t n_gone = 0;
+    size_t n = 0;
+    int r = jobstore_counts(s->c.store, &counts, err);
+
+    policy.kept_bytes = counts.kept_bytes;
+    r = r < 0 ? r : accounts(s, tenants, &policy.n_tenants, err);
+    r = r < 0 ? r : jobstore_kept(s->c.store, NULL, "", &page, err);
+    if (r < 0) {
+        return r;
+    }
+    n = retention_choose(&policy, jobs, page.n, chosen, PURGES_MAX);
+    for (size_t i = 0; i < n; i++) {
+        purge(s, &jobs[chosen[i]]);
+    }
+    if (n > 0) {
+        r = jobfiles_sweep(s->c.jobs_fd, keep_known, NULL, &swept, err);
+    }
+    if (r == 0 && rows_ms != 0 && rows_ms < policy.now_ms) {
+        r = jobstore_forget(s->c.store, policy.now_ms - rows_ms, INT64_MAX, &n_gone, err);
+    }
+    return r < 0 ? r : jobstore_expire_keys(s->c.store, policy.now_ms, &n_gone, err);
+}
+
+void upkeep_tick(struct service *s)
+{
+    uint64_t now_ns = clock_mono_ns();
+    struct err err = ERR_INIT;
+
+    if (s->lost_launcher) {
+        return;
+    }
+    if (s->images == NULL || now_ns - s->images_ns > IMAGES_EVERY_NS) {
+        s->images_ns = now_ns;
+        ask(s, LAUNCHER_IMAGES, &s->images_asked);
+    }
+    ask(s, LAUNCHER_CAPACITY, &s->capacity_asked);
+    ask_records(s);
+    if (now_ns - s->upkeep_ns > RETENTION_NS) {
+        s->upkeep_ns = now_ns;
+        if (retain(s, &err) < 0) {
+            service_complain(s, "retention", NULL, &err);
+        }
+    }
+    service_schedule(s);
+}

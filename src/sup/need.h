@@ -1,0 +1,14 @@
+/* need.h - what one machine takes of the host: for the ledger, and for who asks beforehand. */
+#pragma once
+
+#include "job/spec.h"
+#include "sup/ledger.h"
+
+/*
+ * Of a machine for this spec, machine_id NULL. Without has_job it waits for a job of these limits,
+ * which may come with stdin.
+ */
+must_use struct ledger_need need_of_spec(const struct spec *spec, bool has_job) nonnull_all;
+
+/* True if the inputs come as an archive. */
+must_use bool need_archive(const struct spec *spec) nonnull_all;
