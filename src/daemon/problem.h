@@ -23,7 +23,6 @@ enum problem {
     PROBLEM_METHOD,            /* 405 method-not-allowed */
     PROBLEM_TIMEOUT,           /* 408 request-timeout */
     PROBLEM_CONFLICT,          /* 409 conflict: the job's state does not allow it */
-    PROBLEM_LENGTH_REQUIRED,   /* 411 length-required */
     PROBLEM_TOO_LARGE,         /* 413 too-large */
     PROBLEM_MEDIA_TYPE,        /* 415 media-type */
     PROBLEM_RANGE,             /* 416 range */
