@@ -22,7 +22,7 @@
 
 #define EVENT_BYTES_MAX (64 * KIB)
 /* A result carries both streams, each up to API_INLINE_MAX, six bytes for one at worst. */
-#define TEXT_BYTES_MAX (API_RESULT_MAX + 2 * 6 * API_INLINE_MAX)
+#define TEXT_BYTES_MAX (API_RESULT_MAX + 12 * API_INLINE_MAX)
 #define BLOCK_BYTES    (16 * KIB)
 
 struct stream {
@@ -158,6 +158,10 @@ static int fill(struct stream *s, struct err *err)
     if (s->finished) {
         return 0;
     }
+    if (s->beat && !call_still_allowed(s->call)) {
+        s->finished = true; /* the token was revoked */
+        return 0;
+    }
     r = jobfiles_events(s->dirfd, s->after, &e, 1, &n, err);
     if (r == 0 && n > 0) {
         return put_next(s, &e, err);
@@ -259,7 +263,6 @@ static int stream_new(struct call *call, int *take_dirfd, uint64_t after, struct
     service_watch(call->o->service, call->match.id, &s->watch);
     call->state = s;
     call->fini = stream_free;
-    call->slow = true;
     return 0;
 }
 
@@ -269,6 +272,9 @@ int api_events(struct call *call, struct reply *ret, struct refusal *ret_refusal
     uint64_t after = 0;
     int r = parse_after(call, &after, ret_refusal);
 
+    if (r == 0) {
+        r = call_may_wait(call, ret_refusal);
+    }
     if (r < 0) {
         return r;
     }

@@ -71,6 +71,5 @@ int api_openapi(struct call *call, struct reply *ret, struct refusal *ret_refusa
 {
     (void)call;
     (void)ret_refusal;
-    return reply_constant(ret, 200, "application/json", openapi_json,
-                          (size_t)(openapi_json_end - openapi_json), err);
+    return reply_constant(ret, 200, "application/json", openapi_json, openapi_json_len, err);
 }

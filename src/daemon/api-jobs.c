@@ -105,6 +105,14 @@ static int wait_for(struct call *call, const char *id, uint64_t seconds, unsigne
     return CALL_WAITS;
 }
 
+/* ?wait, and whether it may: before a job is accepted, so that a refusal leaves none. */
+static int may_wait(struct call *call, uint64_t *ret_seconds, struct refusal *ret_refusal)
+{
+    int r = query_u64(&call->query, "wait", 0, SERVER_WAIT_S_MAX, ret_seconds, ret_refusal);
+
+    return r == 0 && *ret_seconds > 0 ? call_may_wait(call, ret_refusal) : r;
+}
+
 /* A call that waited was resumed: by news of its job, by the clock, or its client is gone. */
 static int wait_again(struct call *call, struct reply *ret, struct refusal *ret_refusal,
                       struct err *err)
@@ -164,14 +172,14 @@ static int submit(struct call *call, struct job_info *ret, struct refusal *ret_r
 
 int api_submit(struct call *call, struct reply *ret, struct refusal *ret_refusal, struct err *err)
 {
-    struct job_info info;
+    struct job_info info = {0};
     uint64_t wait = 0;
     int r = 0;
 
     if (call->state != NULL) {
         return wait_again(call, ret, ret_refusal, err);
     }
-    r = query_u64(&call->query, "wait", 0, SERVER_WAIT_S_MAX, &wait, ret_refusal);
+    r = may_wait(call, &wait, ret_refusal);
     if (r == 0) {
         r = submit(call, &info, ret_refusal, err);
     }
@@ -189,14 +197,14 @@ int api_submit(struct call *call, struct reply *ret, struct refusal *ret_refusal
 
 int api_get(struct call *call, struct reply *ret, struct refusal *ret_refusal, struct err *err)
 {
-    struct job_info info;
+    struct job_info info = {0};
     uint64_t wait = 0;
     int r = 0;
 
     if (call->state != NULL) {
         return wait_again(call, ret, ret_refusal, err);
     }
-    r = query_u64(&call->query, "wait", 0, SERVER_WAIT_S_MAX, &wait, ret_refusal);
+    r = may_wait(call, &wait, ret_refusal);
     if (r < 0) {
         return r;
     }

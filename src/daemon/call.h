@@ -34,6 +34,7 @@ struct route_match {
 
 struct call {
     struct server *server;
+    struct call *next, *prev; /* of the server's */
     const struct server_options *o;
     struct MHD_Connection *mhd;
     int fd;       /* the library's, its number */
@@ -57,6 +58,13 @@ struct call {
 
 /* The request's header, NULL if it is not there. */
 const char *call_header(const struct call *call, const char *name) nonnull_all;
+/*
+ * Before a call begins to wait: refused (429) if its tenant has too many that do, so that one can't
+ * take all connections. 0 or -EINVAL.
+ */
+must_use int call_may_wait(struct call *call, struct refusal *ret_refusal) nonnull_all;
+/* A long answer asks now and then whether its token is still good. */
+must_use bool call_still_allowed(struct call *call) nonnull_all;
 /* Between suspend and resume the library does nothing for the call. */
 void call_suspend(struct call *call) nonnull_all;
 /* From anywhere on the loop; idempotent. */

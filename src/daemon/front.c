@@ -69,6 +69,11 @@ struct front_conn {
     uint64_t answers; /* so far */
 };
 
+/* What the library's descriptor of that number belongs to. */
+struct slot {
+    struct front_conn *conn;
+};
+
 struct listener {
     struct front *front;
     struct evconnlistener *ev;
@@ -86,7 +91,7 @@ struct front {
     struct event *accept_timer;
     struct front_conn *first, *last; /* newest first */
     size_t n;
-    struct front_conn **by_fd;
+    struct slot *by_fd;
     size_t by_fd_len;
 };
 
@@ -121,8 +126,8 @@ static void detach(struct front_conn *c)
     if (c->request != NULL) {
         f->ops->gone(f->ctx, STEAL_PTR(&c->request));
     }
-    if (c->inner_fd >= 0 && f->by_fd[c->inner_fd] == c) {
-        f->by_fd[c->inner_fd] = NULL;
+    if (c->inner_fd >= 0 && f->by_fd[c->inner_fd].conn == c) {
+        f->by_fd[c->inner_fd].conn = NULL;
     }
     c->inner_fd = -1;
     if (c->inner != NULL) {
@@ -283,7 +288,7 @@ static int remember(struct front_conn *c, int fd)
 
     if ((size_t)fd >= f->by_fd_len) {
         size_t n = (size_t)fd + 64;
-        struct front_conn **p = reallocarray(f->by_fd, n, sizeof(*p));
+        struct slot *p = reallocarray(f->by_fd, n, sizeof(*p));
 
         if (p == NULL) {
             return -ENOMEM;
@@ -292,7 +297,7 @@ static int remember(struct front_conn *c, int fd)
         f->by_fd = p;
         f->by_fd_len = n;
     }
-    f->by_fd[fd] = c;
+    f->by_fd[fd].conn = c;
     c->inner_fd = fd;
     return 0;
 }
@@ -457,7 +462,7 @@ static void client_event(struct bufferevent *bev, short what, void *ctx)
 
 struct front_conn *front_find(struct front *f, int fd)
 {
-    return fd >= 0 && (size_t)fd < f->by_fd_len ? f->by_fd[fd] : NULL;
+    return fd >= 0 && (size_t)fd < f->by_fd_len ? f->by_fd[fd].conn : NULL;
 }
 
 void front_set_request(struct front_conn *c, void *request)

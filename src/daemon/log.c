@@ -207,7 +207,7 @@ static int put_field(struct buf *line, const char *key, const char *text)
     return r == 0 ? put_value(line, text) : r;
 }
 
-static int make_line(struct buf *line, enum log_level level, const char *event, const char *job,
+static int make_line(struct buf *line, enum log_level level, const char *job,
                      const struct log_field *fields)
 {
     uint64_t now = clock_ns(CLOCK_REALTIME);
@@ -221,7 +221,8 @@ static int make_line(struct buf *line, enum log_level level, const char *event, 
     r = buf_printf(line, "time=%s.%03uZ level=%s", stamp,
                    (unsigned int)(now % NS_PER_S / NS_PER_MS), level_names[level]);
     if (r == 0) {
-        r = put_field(line, "event", event);
+        r = put_field(line, fields->key, fields->text);
+        fields++;
     }
     if (r == 0 && job != NULL) {
         r = put_field(line, "job", job);
@@ -233,15 +234,14 @@ static int make_line(struct buf *line, enum log_level level, const char *event, 
     return r == 0 ? buf_put(line, "\n", 1) : r;
 }
 
-void log_put(struct log *log, enum log_level level, const char *event, const char *job,
-             const struct log_field *fields)
+void log_put(struct log *log, enum log_level level, const char *job, const struct log_field *fields)
 {
     auto_buf struct buf line = BUF_INIT(LOG_LINE_MAX);
 
     if (log == NULL || level > log->level) {
         return;
     }
-    if (make_line(&line, level, event, job, fields) < 0) {
+    if (make_line(&line, level, job, fields) < 0) {
         log->lost++; /* too long, or no memory */
         return;
     }

@@ -52,14 +52,14 @@ void log_set_level(struct log *log, enum log_level level) nonnull_all;
 /* Lines that found no room since the start. */
 uint64_t log_lost(const struct log *log) nonnull_all;
 
-/* job may be NULL. log NULL: nothing is written (tests). */
-void log_put(struct log *log, enum log_level level, const char *event, const char *job,
-             const struct log_field *fields) nonnull_args(3, 5);
+/* The first field is the event; job may be NULL. log NULL: nothing is written (tests). */
+void log_put(struct log *log, enum log_level level, const char *job, const struct log_field *fields)
+    nonnull_args(4);
 
 /* log_event(log, LOG_INFO, "job-ended", id, LOG_TEXT("verdict", v), LOG_NUMBER("run_ms", n)) */
 #define log_event(log, level, event, job, ...) \
-    log_put((log), (level), (event), (job),    \
-            (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){.key = NULL}})
+    log_put((log), (level), (job),             \
+            (const struct log_field[]){LOG_TEXT("event", (event)), ##__VA_ARGS__, {.key = NULL}})
 
 /* "error", "warning", "info", "debug"; -EINVAL if it is none. */
 must_use int log_level_parse(const char *text, enum log_level *ret) nonnull_all;

@@ -3,4 +3,5 @@
 
 #include <stddef.h>
 
-extern const char openapi_json[], openapi_json_end[];
+extern const char openapi_json[];
+extern const size_t openapi_json_len;

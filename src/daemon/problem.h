@@ -23,7 +23,6 @@ enum problem {
     PROBLEM_METHOD,            /* 405 method-not-allowed */
     PROBLEM_TIMEOUT,           /* 408 request-timeout */
     PROBLEM_CONFLICT,          /* 409 conflict: the job's state does not allow it */
-    PROBLEM_LENGTH_REQUIRED,   /* 411 length-required */
     PROBLEM_TOO_LARGE,         /* 413 too-large */
     PROBLEM_MEDIA_TYPE,        /* 415 media-type */
     PROBLEM_RANGE,             /* 416 range */
@@ -33,6 +32,7 @@ enum problem {
     PROBLEM_DEADLINE,          /* 422 deadline: can't start before it */
     PROBLEM_RATE,              /* 429 rate-limited: jobs per minute */
     PROBLEM_TENANT_QUEUE,      /* 429 tenant-queue-full */
+    PROBLEM_WAITING,           /* 429 too-many-waiting: calls of one tenant that wait */
     PROBLEM_HEADERS_TOO_LARGE, /* 431 headers-too-large */
     PROBLEM_INTERNAL,          /* 500 internal */
     PROBLEM_NOT_IMPLEMENTED,   /* 501 not-implemented: a method or coding nobody knows here */

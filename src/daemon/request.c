@@ -53,16 +53,16 @@ static int take_json(const char *text, size_t len, struct service_job *job,
                      struct refusal *ret_refusal, struct err *err)
 {
     uint64_t priority = job->priority;
-    const struct spec_extra extra[] = {
+    const struct spec_extra list[] = {
         {.name = "priority", .max = JOB_PRIORITY_MAX, .ret = &priority},
         {.name = "deadline_ms", .min = 1, .max = DEADLINE_MS_MAX, .ret = &job->deadline_ms},
     };
-    char field[SPEC_FIELD_SIZE];
-    int r = spec_from_json_extra(&job->spec, text, len, extra, ARRAY_LEN(extra), field, err);
+    struct spec_extras extras = {.list = list, .n = ARRAY_LEN(list)};
+    int r = spec_from_json_extra(&job->spec, text, len, &extras, err);
 
     job->priority = (unsigned int)priority;
     if (r < 0 && err->class == ERR_USAGE) {
-        return problem_set(ret_refusal, PROBLEM_BAD_JOB, field, "%s", err->msg);
+        return problem_set(ret_refusal, PROBLEM_BAD_JOB, extras.field, "%s", err->msg);
     }
     return r;
 }
@@ -157,7 +157,7 @@ static int take_form(const struct form *form, struct service_job *job, struct re
                      struct err *err)
 {
     struct multipart m;
-    struct multipart_part part;
+    struct multipart_part part = {.data = form->body};
     int r = find_job(form, job, &part, ret_refusal, err);
 
     if (r == 0 && part.len > REQUEST_JSON_MAX) {

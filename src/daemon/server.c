@@ -38,6 +38,7 @@ struct server {
     struct event *run;   /* the library's epoll descriptor */
     struct event *later; /* when the library wants to be called without any */
     uint64_t bodies;     /* bytes of all bodies */
+    struct call *calls;
     size_t pending;
     bool closing;
 };
@@ -49,6 +50,23 @@ const char *call_header(const struct call *call, const char *name)
     return MHD_lookup_connection_value(call->mhd, MHD_HEADER_KIND, name);
 }
 
+int call_may_wait(struct call *call, struct refusal *ret_refusal)
+{
+    size_t n = 0;
+
+    for (const struct call *other = call->server->calls; other != NULL; other = other->next) {
+        n += other != call && other->slow && strcmp(other->who.name, call->who.name) == 0 ? 1 : 0;
+    }
+    if (n < call->o->waits) {
+        call->slow = true;
+        return 0;
+    }
+    (void)problem_set(ret_refusal, PROBLEM_WAITING, "",
+                      "%zu requests of this tenant wait for jobs; ask without waiting", n);
+    ret_refusal->retry_after_s = 1;
+    return -EINVAL;
+}
+
 void call_suspend(struct call *call)
 {
     struct front_conn *conn = front_find(call->server->front, call->fd);
@@ -57,7 +75,6 @@ void call_suspend(struct call *call)
         front_set_waiting(conn, true);
     }
     call->suspended = true;
-    call->slow = true;
     MHD_suspend_connection(call->mhd);
 }
 
@@ -95,6 +112,10 @@ static void call_free(struct call *call)
     }
     s->bodies -= call->body.len;
     s->pending--;
+    *(call->prev != NULL ? &call->prev->next : &s->calls) = call->next;
+    if (call->next != NULL) {
+        call->next->prev = call->prev;
+    }
     reply_drop(&call->early);
     buf_fini(&call->body);
     free(call->target);
@@ -123,6 +144,11 @@ static void *on_target(void *ctx, const char *uri, struct MHD_Connection *mhd)
     call->mhd = mhd;
     call->fd = info->connect_fd;
     call->begun_ns = clock_mono_ns();
+    call->next = s->calls;
+    if (s->calls != NULL) {
+        s->calls->prev = call;
+    }
+    s->calls = call;
     s->pending++;
     return call;
 }
@@ -231,6 +257,17 @@ static int authorize(struct call *call, const struct front_conn *conn, struct re
         call->tenant = &call->who;
     }
     return r;
+}
+
+bool call_still_allowed(struct call *call)
+{
+    const struct front_conn *conn = front_find(call->server->front, call->fd);
+    struct refusal refusal = {0};
+    struct err err = ERR_INIT;
+    bool allowed = conn != NULL && authorize(call, conn, &refusal, &err) == 0;
+
+    call->tenant = NULL;
+    return allowed;
 }
 
 /* Everything that can be said before the body comes. ret_allow: of a 405. */
@@ -367,6 +404,7 @@ static enum MHD_Result dispatch(struct call *call, struct front_conn *conn)
     return queue_reply(call, &reply);
 }
 
+/* The parameters are the library's. NOLINTNEXTLINE(readability-function-size) */
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *mhd, const char *url,
                                   const char *method, const char *version, const char *data,
                                   size_t *len, void **call_ptr)
@@ -471,6 +509,7 @@ void server_options_init(struct server_options *o)
 {
     *o = (struct server_options){
         .connections = SERVER_CONNECTIONS,
+        .waits = SERVER_WAITS,
         .head_ns = SERVER_HEAD_NS,
         .body_ns = SERVER_BODY_NS,
         .idle_ns = SERVER_IDLE_NS,
@@ -526,7 +565,7 @@ static int start_library(struct server *s, struct err *err)
 
     s->mhd = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-        on_request, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)s->o.connections,
+        on_request, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)s->o.connections * 2,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, 0u,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, on_target, s,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_END);

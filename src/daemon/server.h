@@ -28,6 +28,7 @@ struct server;
 #define SERVER_HEARTBEAT_NS (15 * NS_PER_S)
 #define SERVER_BODY_BYTES   (100 * MIB)
 #define SERVER_BODIES_BYTES (256 * MIB)
+#define SERVER_WAITS        256u /* of one tenant, at once */
 #define SERVER_WAIT_S_MAX   60u
 
 enum server_kind {
@@ -57,6 +58,7 @@ struct server_options {
     size_t n_origins;
     const char *tls_cert, *tls_key; /* PEM files; both or none. TCP speaks TLS then */
     size_t connections;             /* most at once; the longest idle one makes room */
+    size_t waits;                   /* requests of one tenant that wait for a job or follow one */
     size_t per_address;             /* most from one TCP address; 0 = no limit */
     uint64_t head_ns;               /* a request's head, from its first byte (or the connection) */
     uint64_t body_ns;               /* its whole body */

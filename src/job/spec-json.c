@@ -465,12 +465,6 @@ static int take_cold_interpreter(struct spec *spec, json_t *json, struct err *er
     return get_bool(json, "cold_interpreter", &spec->cold_interpreter, err);
 }
 
-/* Members that the caller knows besides. */
-struct extras {
-    const struct spec_extra *list;
-    size_t n;
-};
-
 /* Node.js tells modules from scripts by it. After "language", which sets the usual one. */
 static int take_program_name(struct spec *spec, json_t *json, struct err *err)
 {
@@ -531,7 +525,7 @@ static bool is_known(const char *name)
     return false;
 }
 
-static const struct spec_extra *find_extra(const struct extras *extras, const char *name)
+static const struct spec_extra *find_extra(const struct spec_extras *extras, const char *name)
 {
     for (size_t i = 0; i < extras->n; i++) {
         if (strcmp(extras->list[i].name, name) == 0) {
@@ -547,8 +541,7 @@ static void set_field(char field[SPEC_FIELD_SIZE], const char *name)
 }
 
 /* Which keys may, must and must not stand together. */
-static int check_keys(json_t *json, const struct extras *extras, char field[SPEC_FIELD_SIZE],
-                      struct err *err)
+static int check_keys(json_t *json, struct spec_extras *extras, struct err *err)
 {
     static const struct {
         const char *one, *other;
@@ -564,14 +557,14 @@ static int check_keys(json_t *json, const struct extras *extras, char field[SPEC
     json_object_foreach(json, key, item)
     {
         if (!is_known(key) && find_extra(extras, key) == NULL) {
-            set_field(field, text_of_str(key).s);
+            set_field(extras->field, text_of_str(key).s);
             return err_usage(err, "'%s': unknown key", text_of_str(key).s);
         }
     }
     for (size_t i = 0; i < ARRAY_LEN(exclusive); i++) {
         if (json_object_get(json, exclusive[i].one) != NULL &&
             json_object_get(json, exclusive[i].other) != NULL) {
-            set_field(field, exclusive[i].other);
+            set_field(extras->field, exclusive[i].other);
             return err_usage(err, "'%s' and '%s' exclude each other; give one of them",
                              exclusive[i].one, exclusive[i].other);
         }
@@ -580,16 +573,16 @@ static int check_keys(json_t *json, const struct extras *extras, char field[SPEC
         if (json_object_get(json, "image") != NULL) {
             return 0;
         }
-        set_field(field, "image");
+        set_field(extras->field, "image");
         return err_usage(err, "'command' needs 'image'; add it");
     }
     if (json_object_get(json, "language") == NULL) {
-        set_field(field, "language");
+        set_field(extras->field, "language");
         return err_usage(err, "nothing to run; give 'language' and 'code', or 'image' and "
                               "'command'");
     }
     if (json_object_get(json, "code") == NULL && json_object_get(json, "code_base64") == NULL) {
-        set_field(field, "code");
+        set_field(extras->field, "code");
         return err_usage(err, "'language' needs 'code' or 'code_base64'; add it");
     }
     return 0;
@@ -626,15 +619,14 @@ static int take_extra(const struct spec_extra *extra, const json_t *json, struct
     return 0;
 }
 
-static int take_all(struct spec *spec, json_t *json, const struct extras *extras,
-                    char field[SPEC_FIELD_SIZE], struct err *err)
+static int take_all(struct spec *spec, json_t *json, struct spec_extras *extras, struct err *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         json_t *item = json_object_get(json, keys[i].name);
         int r = item != NULL ? keys[i].take(spec, item, err) : 0;
 
         if (r < 0) {
-            field_of_message(field, keys[i].name, err->msg);
+            field_of_message(extras->field, keys[i].name, err->msg);
             return r;
         }
     }
@@ -643,7 +635,7 @@ static int take_all(struct spec *spec, json_t *json, const struct extras *extras
         int r = item != NULL ? take_extra(&extras->list[i], item, err) : 0;
 
         if (r < 0) {
-            set_field(field, extras->list[i].name);
+            set_field(extras->field, extras->list[i].name);
             return r;
         }
     }
@@ -651,15 +643,13 @@ static int take_all(struct spec *spec, json_t *json, const struct extras *extras
 }
 
 int spec_from_json_extra(struct spec *spec, const char *text, size_t len,
-                         const struct spec_extra *extra, size_t n_extra,
-                         char ret_field[SPEC_FIELD_SIZE], struct err *err)
+                         struct spec_extras *extras, struct err *err)
 {
-    const struct extras extras = {.list = extra, .n = n_extra};
     json_auto_t *json = NULL;
     json_error_t error;
     int r = 0;
 
-    ret_field[0] = '\0';
+    extras->field[0] = '\0';
     if (len > SPEC_JSON_MAX) {
         return err_usage(err,
                          "the job has %zu bytes, at most %llu are possible; give large inputs "
@@ -681,15 +671,15 @@ int spec_from_json_extra(struct spec *spec, const char *text, size_t len,
     if (!json_is_object(json)) {
         return err_usage(err, "a job must be a JSON object, but this is %s", type_name(json));
     }
-    r = check_keys(json, &extras, ret_field, err);
-    return r < 0 ? r : take_all(spec, json, &extras, ret_field, err);
+    r = check_keys(json, extras, err);
+    return r < 0 ? r : take_all(spec, json, extras, err);
 }
 
 int spec_from_json(struct spec *spec, const char *text, size_t len, struct err *err)
 {
-    char field[SPEC_FIELD_SIZE];
+    struct spec_extras none = {.n = 0};
 
-    return spec_from_json_extra(spec, text, len, NULL, 0, field, err);
+    return spec_from_json_extra(spec, text, len, &none, err);
 }
 
 int spec_add_input_data(struct spec *spec, const char *name, const void *data, size_t len,

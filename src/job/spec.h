@@ -159,14 +159,19 @@ struct spec_extra {
 
 #define SPEC_FIELD_SIZE 256u
 
-/*
- * The same with such members. On ERR_USAGE ret_field is the path of the member that was wrong
- * ("limits.wall_ms", "files[2].name"), "" if it was none, or the document itself.
- */
+struct spec_extras {
+    const struct spec_extra *list;
+    size_t n;
+    /*
+     * Filled: on ERR_USAGE the path of the member that was wrong ("limits.wall_ms", "files[2].name"),
+     * "" if it was none, or the document itself.
+     */
+    char field[SPEC_FIELD_SIZE];
+};
+
+/* The same with such members. */
 must_use int spec_from_json_extra(struct spec *spec, const char *text, size_t len,
-                                  const struct spec_extra *extra, size_t n_extra,
-                                  char ret_field[SPEC_FIELD_SIZE], struct err *err)
-    nonnull_args(1, 2, 6, 7);
+                                  struct spec_extras *extras, struct err *err) nonnull_all;
 
 /* An input of bytes, copied, under the rules of every input's name. label names it in messages. */
 must_use int spec_add_input_data(struct spec *spec, const char *name, const void *data, size_t len,

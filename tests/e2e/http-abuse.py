@@ -4,7 +4,8 @@
 tests/e2e/http-abuse.py HTTP-DRIVER      TAP on stdout
 
 H1 slow requests; H2 framing; H3 documents; H4 ids; H5 many connections; H6 clients that go away;
-H7 large bodies; H8 Host and Origin; H9 idempotency; H10 results; H11 lines of the log.
+H7 large bodies; H8 Host and Origin; H9 idempotency; H10 results; H11 lines of the log; O16 readers that
+never read; U4 a tenant that waits everywhere.
 """
 import os
 import re
@@ -247,7 +248,7 @@ def many(tap, program):
             times.append(answer.seconds if answer.status == 200 else 99)
         tap.check("H5 with 2000 idle connections health answers", max(times) < 0.5, f"{max(times)}")
         rss = driver.rss_kib()
-        tap.check("H5 an idle connection costs little memory", rss < 64 * 1024, f"{rss} KiB")
+        tap.check_memory("H5 an idle connection costs little memory", rss, 64 * 1024, driver.sanitized)
         for s in idle:
             s.close()
         deadline = time.monotonic() + 5
@@ -323,8 +324,8 @@ def stall(tap, program):
             readers.append(s)
         time.sleep(0.4)
         grown = driver.rss_kib() - rss
-        tap.check("O16 readers that never read hold no memory of the daemon", grown < 20 * 1024,
-                  f"{grown} KiB")
+        tap.check_memory("O16 readers that never read hold no memory of the daemon", grown, 20 * 1024,
+                         driver.sanitized)
         tap.check("O16 ... and nobody waits for them", driver.get("/healthz").seconds < 0.3)
         time.sleep(2)
         tap.check("O16 ... and are closed after the stated time", connections(driver) == 1,
@@ -333,6 +334,46 @@ def stall(tap, program):
             s.close()
         whole = driver.get(f"/v1/jobs/{job}/stdout")
         tap.check("O16 who reads gets every byte", len(whole.body) == 8000000, f"{len(whole.body)}")
+
+
+def waits(tap, program):
+    """One tenant can't take all connections."""
+    with Driver(program, waits=3, tokens=1) as driver:
+        a, b = "Authorization: Bearer alk_a\r\n", "Authorization: Bearer alk_b\r\n"
+        job = driver.post(b'{"language":"python","code":"hang"}', extra=a).json()["id"]
+        readers = [driver.connect() for _ in range(3)]
+        for s in readers:
+            s.sendall(f"GET /v1/jobs/{job}/events HTTP/1.1\r\nHost: localhost\r\n{a}\r\n".encode())
+        time.sleep(0.2)
+        accepted = len(driver.get("/v1/jobs", a).json()["jobs"])
+        answer = driver.post(JOB, "/v1/jobs?wait=5", a)
+        tap.check("U4 a tenant has so many requests that wait, then 429", answer.status == 429 and
+                  answer.headers["retry-after"] == "1", repr(answer.raw[:200]))
+        tap.check("U4 ... and no job was accepted with it",
+                  len(driver.get("/v1/jobs", a).json()["jobs"]) == accepted)
+        tap.check("U4 ... without waiting it goes on", driver.post(JOB, extra=a).status == 202)
+        tap.check("U4 ... and so does another", driver.post(JOB, "/v1/jobs?wait=5", b).status == 200)
+        for s in readers:
+            s.close()
+        time.sleep(0.2)
+        tap.check("U4 ... and room comes back", driver.post(JOB, "/v1/jobs?wait=5", a).status == 200)
+
+
+def log(tap, program):
+    with Driver(program, debug=1) as driver:
+        for hostile in ("a%0Atime=0", "a%22%20level=error", "%1b%5b31m", "x" * 9000):
+            driver.get(f"/v1/jobs/{hostile}")
+            driver.get("/v1/jobs", f"Idempotency-Key: {hostile}\r\nUser-Agent: evil level=error\r\n")
+        driver.post(b'{"language":"python","code":"secret-of-a-user"}', "/v1/jobs?wait=5")
+        driver.talk(b"GET / HTTP/1.1\r\nA: \x1b[31m\nlevel=error\r\n\r\n")
+        driver.log.flush()
+        with open(os.path.join(driver.directory, "log"), "rb") as f:
+            lines = f.read().split(b"\n")[:-1]
+        tap.check("H11 every line of the log is one of ours", len(lines) > 8 and all(
+            re.fullmatch(rb"time=[0-9T:.Z-]+ level=(debug|info|warning|error) event=[a-z-]+( [ -~]*)?", line)
+            for line in lines), repr(lines[:3]))
+        tap.check("H11 no bytes of a user are in it",
+                  not any(word in line for line in lines for word in (b"secret", b"evil", b"31m", b"xxx")))
 
 
 def results(tap, driver):
@@ -374,8 +415,8 @@ def main():
             part(tap, driver)
         tap.check("every test later the daemon lives", driver.get("/healthz").status == 200)
         grown = driver.rss_kib() - before[1]
-        tap.check("... and has not grown much", grown < 32 * 1024, f"{grown} KiB")
-    for part in (slow, many, vanish, stall):
+        tap.check_memory("... and has not grown much", grown, 32 * 1024, driver.sanitized)
+    for part in (slow, many, vanish, stall, waits, log):
         part(tap, program)
     return tap.end()
 

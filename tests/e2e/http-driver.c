@@ -2,10 +2,11 @@
  * airlockd's HTTP side over a service without machines (tests/unit/daemon/fake-service.h), for
  * tests/e2e/http-abuse.py and the test of openapi.json.
  *
- *   http-driver DIR [OPTION=VALUE...]     prints "port N", then "unix DIR/socket"; ends with SIGTERM
+ *   http-driver DIR [OPTION=VALUE...]     prints "port N", "unix DIR/socket" and
+ *                                       "built plain|sanitized"; ends with SIGTERM
  *
  * Options: head-ms body-ms idle-ms stall-ms heartbeat-ms connections per-address body-bytes
- * bodies-bytes room; tokens=1; host=NAME; cert=FILE key=FILE
+ * bodies-bytes room waits; tokens=1; debug=1; host=NAME; cert=FILE key=FILE
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,9 +21,15 @@
 
 #include "fake-service.h"
 
+#ifdef __SANITIZE_ADDRESS__
+static const char sanitized[] = "sanitized"; /* its memory says nothing */
+#else
+static const char sanitized[] = "plain";
+#endif
+
 struct driver {
     struct server_options o;
-    uint64_t tokens, room;
+    uint64_t tokens, room, debug;
     const char *host;
 };
 
@@ -75,6 +82,8 @@ static bool take_number(struct driver *d, const char *name, uint64_t v)
         {"heartbeat-ms", &d->o.heartbeat_ns, NS_PER_MS},
         {"tokens", &d->tokens, 1},
         {"room", &d->room, 1},
+        {"waits", &d->o.waits, 1},
+        {"debug", &d->debug, 1},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
@@ -134,7 +143,7 @@ static int serve(struct driver *d, const char *dir)
         return fail("server", err.msg);
     }
     (void)event_add(end, NULL);
-    (void)printf("port %d\nunix %s\n", port, path);
+    (void)printf("port %d\nunix %s\nbuilt %s\n", port, path, sanitized);
     (void)fflush(stdout);
     (void)event_base_dispatch(d->o.base);
     server_free(server);
@@ -164,7 +173,7 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
     d.o.base = event_base_new();
     if (d.o.base == NULL || fake_service_new(d.o.base, argv[1], true, &service, &err) < 0 ||
-        log_new(d.o.base, STDERR_FILENO, LOG_WARNING, &log, &err) < 0 ||
+        log_new(d.o.base, STDERR_FILENO, d.debug != 0 ? LOG_DEBUG : LOG_WARNING, &log, &err) < 0 ||
         metrics_new(&metrics, &err) < 0) {
         return fail("start", err.msg);
     }

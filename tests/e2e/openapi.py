@@ -24,6 +24,8 @@ GOOD = [
      "deadline_ms": 1, "files": [{"name": "a", "content": ""}, {"name": "b", "content_base64": "eA=="}],
      "limits": {"wall_ms": 1, "memory_bytes": 33554432, "vcpus": 8}, "contract": "files", "engine": "auto",
      "isolation": "emulated", "root": True, "cold_interpreter": False},
+    {"language": "javascript", "code": "x", "program_name": "main.mjs"},
+    {"language": "python", "code": "x", "program_name": "main.py"},
     {"language": "python", "image": "python", "code": "x", "stdin_base64": "", "priority": 9},
 ]
 BAD = [
@@ -32,6 +34,9 @@ BAD = [
     {"language": "python", "code": "x", "stdin": "a", "stdin_base64": "eA=="},
     {"image": "python", "command": ["x"], "args": []}, {"image": "python", "command": ["x"], "code": "x"},
     {"image": "python", "command": ["x"], "language": "python"},
+    {"language": "python", "code": "x", "program_name": "main.js"},
+    {"language": "javascript", "code": "x", "program_name": "main.py"},
+    {"image": "python", "command": ["x"], "program_name": "main.py"},
     {"command": ["x"]}, {"language": "python", "code": "x", "more": 1},
     {"language": "python", "code": "x", "priority": 10}, {"language": "python", "code": "x", "priority": -1},
     {"language": "python", "code": "x", "priority": "5"}, {"language": "python", "code": "x", "deadline_ms": 0},

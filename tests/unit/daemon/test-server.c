@@ -400,6 +400,27 @@ static void events_come_as_they_happen(void **state)
     world_end(&w);
 }
 
+static void a_stream_ends_when_its_token_is_revoked(void **state)
+{
+    static struct client c;
+    struct world w;
+    char path[100];
+
+    world_init(&w, false);
+    w.o.heartbeat_ns = 50 * NS_PER_MS;
+    world_start(&w);
+    client_open(&w, &c);
+    post(&w, &c, "/v1/jobs", "", JOB);
+    assert_answer(&w, &c, "\"result\":null}");
+    (void)snprintf(path, sizeof(path), "/v1/jobs/%s/events", fake_last(w.service));
+    get(&w, &c, path, "");
+    assert_answer(&w, &c, "\r\n:\n\n\r\n");
+    fake_use_tokens(w.service, true);
+    assert_answer(&w, &c, "\r\n0\r\n\r\n");
+    client_close(&c);
+    world_end(&w);
+}
+
 static void a_long_event_comes_in_pieces_with_one_id(void **state)
 {
     static struct client c;
@@ -685,7 +706,7 @@ static void half_of_tls_is_refused(void **state)
 TEST_MAIN(T(a_connection_serves_many_requests), T(a_job_goes_in_and_its_members_arrive),
           T(a_body_may_come_in_chunks), T(tenants_do_not_see_each_other),
           T(a_wait_ends_with_the_job), T(a_wait_ends_with_its_time), T(events_come_as_they_happen),
-          T(a_long_event_comes_in_pieces_with_one_id),
+          T(a_stream_ends_when_its_token_is_revoked), T(a_long_event_comes_in_pieces_with_one_id),
           T(who_goes_away_while_waiting_leaves_nothing),
           T(the_end_of_the_server_ends_those_who_wait), T(a_drain_finishes_what_is_pending),
           T(bodies_have_a_bound_together), T(readiness_is_told_with_its_reason),
