@@ -8,6 +8,7 @@ killed, and nothing else is. None may be lost, end twice or be told twice, and n
 Prints a report in Markdown; exit code 0 if it is clean.
 """
 import argparse
+import calendar
 import collections
 import os
 import pathlib
@@ -169,7 +170,7 @@ class Soak:
 
 def stamp(text):
     head, _, ms = text.rstrip("Z").partition(".")
-    return time.mktime(time.strptime(head, "%Y-%m-%dT%H:%M:%S")) - time.timezone + float("0." + (ms or "0"))
+    return calendar.timegm(time.strptime(head, "%Y-%m-%dT%H:%M:%S")) + float("0." + (ms or "0"))
 
 
 def report(s, verdicts, seconds, memory):

@@ -88,7 +88,7 @@ static const struct opt list_opts[] = {
      .help = "only jobs that ended with this verdict"},
     {.name = "limit", .arg = "N", .take = take_limit, .help = "at most so many (default: 50)"},
     OPT_FLAG("json", struct list_options, json, "print {\"jobs\":[...]} instead"),
-    REMOTE_OPTS(struct list_options, http),
+    REMOTE_OPTS(offsetof(struct list_options, http)),
 };
 
 static const struct opt_cmd list_cmd = {.name = "airlock jobs",
@@ -211,7 +211,7 @@ struct job_options {
     bool json, quiet;
 };
 
-static const struct opt cancel_opts[] = {REMOTE_OPTS(struct job_options, http)};
+static const struct opt cancel_opts[] = {REMOTE_OPTS(offsetof(struct job_options, http))};
 
 static const struct opt_cmd cancel_cmd = {.name = "airlock cancel",
                                           .usage = "[options] ID...",
@@ -267,7 +267,7 @@ static const struct opt job_opts[] = {
     OPT_FLAG("json", struct job_options, json,
              "print the result as one JSON object, as 'airlock run --json' does"),
     OPT_FLAG("quiet", struct job_options, quiet, "no progress and no summary on stderr"),
-    REMOTE_OPTS(struct job_options, http),
+    REMOTE_OPTS(offsetof(struct job_options, http)),
 };
 
 static const struct opt_cmd watch_cmd = {.name = "airlock watch",

@@ -34,7 +34,8 @@ static int prepare(struct submit *s, struct err *err)
     const struct run_remote *remote = &s->options->remote;
     const struct remote_terms terms = {.priority = remote->priority,
                                        .has_priority = remote->has_priority,
-                                       .deadline_ms = remote->deadline_ms};
+                                       .deadline_ms = remote->deadline_ms,
+                                       .key = remote->key};
     auto_http struct http *checked = NULL;
     int r = 0;
 
@@ -72,7 +73,7 @@ static int leave(struct submit *s, struct err *err)
 
     s->tell->step = "daemon";
     if (r == 0) {
-        r = remote_submit(http, &s->body, s->options->remote.key, NULL, NULL, &job, err);
+        r = remote_submit(http, &s->body, NULL, NULL, &job, err);
     }
     return r < 0 ? r : remote_tell_job(&job, s->options->json, err);
 }
@@ -82,7 +83,6 @@ static int give(struct submit *s)
     struct err err = ERR_INIT;
     const struct relay_job job = {.http = &s->options->remote.http,
                                   .body = &s->body,
-                                  .key = s->options->remote.key,
                                   .out_dir = s->options->spec.out_dir,
                                   .limits = &s->options->spec.limits,
                                   .streaming = !s->options->json,

@@ -42,6 +42,7 @@
     X(url_get)             \
     X(url_cleanup)
 
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration has none */
 #define CURL_API_MEMBER(name) __typeof__(curl_##name) *name;
 
 struct curl_api {

@@ -296,47 +296,73 @@ static int lost(struct relay *r, const struct err *why, struct err *err)
         why->class != ERR_NONE ? why->msg : "it ends the event stream early", r->id);
 }
 
+/* The caller's wish for the end. -ECANCELED if nothing more is to be heard. */
+static int heed(struct relay *r, struct err *err)
+{
+    int n = 0;
+
+    if (!wants_end(r)) {
+        return 0;
+    }
+    if (r->job->cancels && !r->asked) {
+        n = cancel(r, err);
+    }
+    r->asked = true;
+    if (n == 0 && (r->client.gone || !r->job->cancels)) {
+        return err_set(err, ERR_USAGE, ECANCELED,
+                       "no longer watched; the job goes on, and 'airlock watch %s' shows it",
+                       r->id);
+    }
+    return n;
+}
+
+/* How the stream is taken up again. */
+struct patience {
+    uint64_t pause;
+    unsigned int barren; /* streams in a row that ended in order and brought nothing */
+};
+
+/* After one stream: rests before the next, or gives up. n: of listen_once(), why: its error. */
+static int bear(struct relay *r, struct patience *p, int n, bool progress, const struct err *why,
+                struct err *err)
+{
+    if (n < 0 && !is_transient(n)) {
+        *err = *why;
+        return n;
+    }
+    p->barren = n == 0 && !progress ? p->barren + 1 : 0;
+    if (clock_mono_ns() - r->heard_ns > PATIENCE_NS || p->barren == BARREN_MAX) {
+        return lost(r, why, err);
+    }
+    p->pause = progress ? REST_FIRST_NS : p->pause;
+    rest(r, p->pause);
+    p->pause = 2 * p->pause < REST_MOST_NS ? 2 * p->pause : REST_MOST_NS;
+    return 0;
+}
+
 /* Until the result is there. -ECANCELED: the caller wants to hear no more. */
 static int follow(struct relay *r, struct err *err)
 {
-    uint64_t pause = REST_FIRST_NS;
-    unsigned int barren = 0;
+    struct patience p = {.pause = REST_FIRST_NS};
+    int n = 0;
 
     r->heard_ns = clock_mono_ns();
-    while (r->end.json == NULL) {
+    while (n == 0 && r->end.json == NULL) {
         struct err why = ERR_INIT;
         uint64_t seen = r->seen;
-        int n = 0;
 
-        if (wants_end(r) && !r->asked) {
-            n = r->job->cancels ? cancel(r, err) : 0;
-            r->asked = true;
-            if (n < 0) {
-                return n;
-            }
-        }
-        if (r->client.gone || (wants_end(r) && !r->job->cancels)) {
-            return err_set(err, ERR_USAGE, ECANCELED,
-                           "no longer watched; the job goes on, and 'airlock watch %s' shows it",
-                           r->id);
+        n = heed(r, err);
+        if (n < 0) {
+            return n;
         }
         n = listen_once(r, &why);
         if (n == -ECANCELED || r->end.json != NULL) {
+            n = 0;
             continue;
         }
-        if (n < 0 && !is_transient(n)) {
-            *err = why;
-            return n;
-        }
-        barren = n == 0 && r->seen == seen ? barren + 1 : 0;
-        if (clock_mono_ns() - r->heard_ns > PATIENCE_NS || barren == BARREN_MAX) {
-            return lost(r, &why, err);
-        }
-        pause = r->seen > seen ? REST_FIRST_NS : pause;
-        rest(r, pause);
-        pause = 2 * pause < REST_MOST_NS ? 2 * pause : REST_MOST_NS;
+        n = bear(r, &p, n, r->seen > seen, &why, err);
     }
-    return 0;
+    return n;
 }
 
 /* A stream too long for the job object: with --json the result has it all the same. */
@@ -446,7 +472,7 @@ static int enter(struct relay *r, struct err *err)
         (void)snprintf(r->id, sizeof(r->id), "%s", r->job->id);
         return 0;
     }
-    n = remote_submit(r->http, r->job->body, r->job->key, on_turn, r, &job, err);
+    n = remote_submit(r->http, r->job->body, on_turn, r, &job, err);
     if (n < 0) {
         return n;
     }

@@ -22,7 +22,6 @@
 struct relay_job {
     const struct http_config *http;
     const struct remote_body *body; /* what to submit; NULL: follow the job id */
-    const char *key;                /* Idempotency-Key; NULL = one is made up */
     const char *id;
     const char *out_dir;              /* where outputs go; NULL = nowhere */
     const struct spec_limits *limits; /* caps on them */

@@ -275,6 +275,7 @@ int remote_body_build(const struct spec *spec, const struct remote_terms *terms,
         r = add_parts(spec, &body, err);
     }
     if (r == 0) {
+        body.key = terms->key;
         *ret = body;
         body = (struct remote_body){0};
     }

@@ -135,21 +135,26 @@ static struct text word(const json_t *problem, const char *key)
     return text_of(json_is_string(v) ? json_string_value(v) : "", json_string_length(v));
 }
 
-static int class_of(unsigned int status, int *ret_errnum)
+/* ERR_LIMIT: may be tried later. What is not listed is the caller's (4xx) or the daemon's. */
+static enum err_class class_of(unsigned int status, int *ret_errnum)
 {
-    *ret_errnum = status == 404   ? ENOENT
-                  : status == 409 ? EALREADY
-                  : status == 401 ? EACCES
-                  : status == 403 ? EPERM
-                  : status == 413 ? EFBIG
-                  : status == 429 ? EAGAIN
-                  : status == 503 ? EAGAIN
-                  : status == 507 ? ENOSPC
-                  : status < 500  ? EINVAL
-                                  : EIO;
-    if (status == 429 || status == 503 || status == 507) {
-        return ERR_LIMIT;
+    static const struct {
+        unsigned int status;
+        enum err_class class;
+        int errnum;
+    } rows[] = {
+        {401, ERR_USAGE, EACCES},   {403, ERR_USAGE, EPERM},  {404, ERR_USAGE, ENOENT},
+        {409, ERR_USAGE, EALREADY}, {413, ERR_USAGE, EFBIG},  {429, ERR_LIMIT, EAGAIN},
+        {503, ERR_LIMIT, EAGAIN},   {507, ERR_LIMIT, ENOSPC},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (rows[i].status == status) {
+            *ret_errnum = rows[i].errnum;
+            return rows[i].class;
+        }
     }
+    *ret_errnum = status >= 400 && status < 500 ? EINVAL : EIO;
     return status >= 400 && status < 500 ? ERR_USAGE : ERR_HOST;
 }
 
@@ -178,7 +183,7 @@ int remote_refused(const struct http *h, const struct http_answer *answer, struc
     struct text field = word(json, "field");
     char later[64] = "";
     int errnum = 0;
-    int class = class_of(answer->status, &errnum);
+    enum err_class class = class_of(answer->status, &errnum);
 
     json_decref(json);
     if (answer->retry_after_s > 0 && class == ERR_USAGE) {
@@ -222,8 +227,8 @@ static void rest(unsigned int try)
     }
 }
 
-int remote_submit(struct http *h, const struct remote_body *body, const char *key,
-                  http_turn_fn *turn, void *ctx, struct remote_job *ret, struct err *err)
+int remote_submit(struct http *h, const struct remote_body *body, http_turn_fn *turn, void *ctx,
+                  struct remote_job *ret, struct err *err)
 {
     auto_http_answer struct http_answer answer = {.status = 0};
     char header[192];
@@ -233,7 +238,7 @@ int remote_submit(struct http *h, const struct remote_body *body, const char *ke
                               .silence_ns = SILENCE_NS,
                               .turn = turn,
                               .ctx = ctx};
-    int r = key_header(key, header, err);
+    int r = key_header(body->key, header, err);
 
     if (body->n_parts > 0) {
         rq.parts = body->parts;

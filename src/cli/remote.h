@@ -73,6 +73,7 @@ struct remote_body {
     char *json; /* NUL-terminated; wiped when freed, since it holds values of variables */
     struct http_part *parts; /* borrow from the spec and json */
     size_t n_parts;
+    const char *key; /* of the terms; borrowed */
 };
 
 void remote_body_fini(struct remote_body *body) nonnull_all;
@@ -84,11 +85,11 @@ must_use int remote_body_build(const struct spec *spec, const struct remote_term
 
 /*
  * Submits. What failed before an answer came is tried again a few times under the same key (one is
- * made if terms have none), so that the job is accepted once. turn and ctx: as in http_request.
+ * made if the terms had none), so that the job is accepted once. turn and ctx: as in http_request.
  */
-must_use int remote_submit(struct http *h, const struct remote_body *body, const char *key,
-                           http_turn_fn *turn, void *ctx, struct remote_job *ret, struct err *err)
-    nonnull_args(1, 2, 6, 7);
+must_use int remote_submit(struct http *h, const struct remote_body *body, http_turn_fn *turn,
+                           void *ctx, struct remote_job *ret, struct err *err)
+    nonnull_args(1, 2, 5, 6);
 must_use int remote_get(struct http *h, const char *id, struct remote_job *ret,
                         struct err *err) nonnull_all;
 /* Any GET that answers with an object. The caller owns *ret. */

@@ -403,7 +403,7 @@ static const struct opt remote_opts[] = {
      .take = take_exit_code,
      .help = "with --wait: exit with the verdict's number, or with the program's own exit\n"
              "code when it ended by itself (default: verdict)"},
-    REMOTE_OPTS(struct run_options, remote.http),
+    REMOTE_OPTS(offsetof(struct run_options, remote.http)),
     {.name = "state", .arg = "DIR", .take = refuse_state, .help = "not here: see airlock run"},
 };
 

@@ -265,6 +265,15 @@ def drain(t):
         d.ended(queued, "success")
 
 
+@case("the suite through it is judged as without it")
+def suite(t):
+    with Daemon(t, capacity={"machines": 2}) as d:
+        p = d.airlock("suite", "--url", d.url, "--filter", "^exit/", "--language", "python", "--quick", "-j", "2",
+                      *(["--engine", harness.ENGINE] if harness.ENGINE else []), timeout=300)
+        t.equal(p.returncode, 0, f"exit code of the suite ({p.stdout.decode()[-900:]} {p.stderr.decode()[-300:]})")
+        t.true(len(jobs_of(d)) > 2, "its programs did not go through the daemon")
+
+
 @case("a second one on the same state refuses")
 def second(t):
     with Daemon(t) as d:

@@ -55,6 +55,35 @@ static void a_whole_job_is_read(void **state)
     assert_int_equal(spec.isolation, SPEC_ISOLATION_HARDWARE);
 }
 
+static void a_javascript_program_may_be_named_a_module(void **state)
+{
+    static const char *const wrong[] = {
+        "{\"language\":\"python\",\"code\":\"\",\"program_name\":\"main.js\"}",
+        "{\"language\":\"javascript\",\"code\":\"\",\"program_name\":\"main.py\"}",
+        "{\"language\":\"javascript\",\"code\":\"\",\"program_name\":\"../main.js\"}",
+        "{\"language\":\"javascript\",\"code\":\"\",\"program_name\":1}",
+        "{\"image\":\"x\",\"command\":[\"x\"],\"program_name\":\"main.py\"}",
+    };
+
+    auto_spec struct spec spec;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_ok(load(&spec,
+                   "{\"program_name\":\"main.mjs\",\"language\":\"javascript\",\"code\":\"\"}",
+                   &err),
+              &err);
+    assert_ok(spec_check(&spec, &err), &err);
+    assert_string_equal(spec.program_name, "main.mjs");
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        auto_spec struct spec other;
+
+        err = (struct err)ERR_INIT;
+        assert_int_equal(load(&other, wrong[i], &err), -EINVAL);
+        assert_has(err, "program_name");
+    }
+}
+
 static void a_command_needs_an_image(void **state)
 {
     auto_spec struct spec spec;
@@ -200,7 +229,8 @@ static void base64_is_strict(void **state)
     }
 }
 
-TEST_MAIN(T(a_whole_job_is_read), T(a_command_needs_an_image), T(empty_stdin_is_a_stdin),
+TEST_MAIN(T(a_whole_job_is_read), T(a_javascript_program_may_be_named_a_module),
+          T(a_command_needs_an_image), T(empty_stdin_is_a_stdin),
           T(what_is_not_in_the_contract_is_refused_by_its_path),
           T(deep_nesting_never_reaches_the_parser), T(brackets_inside_strings_do_not_count),
           T(base64_is_strict))
