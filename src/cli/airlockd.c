@@ -287,7 +287,11 @@ static int open_state(struct daemon *d, struct err *err)
     if (fchown(d->daemon_fd, pw->pw_uid, pw->pw_gid) < 0) {
         return err_sys(err, "give 'daemon' in the state directory to '%s'", d->config.user);
     }
-    return token_open_dir(d->state_fd, true, &d->tokens_fd, err);
+    r = token_open_dir(d->state_fd, true, &d->tokens_fd, err);
+    if (r == 0 && fchown(d->tokens_fd, pw->pw_uid, pw->pw_gid) < 0) { /* older than its user */
+        r = err_sys(err, "give 'daemon/tokens' in the state directory to '%s'", d->config.user);
+    }
+    return r;
 }
 
 static int start_launcher(struct daemon *d, struct err *err)
