@@ -99,12 +99,9 @@ static void tell(const struct active *a, const struct ending_said *said)
 
 static int write_files(struct active *a, struct err *err)
 {
-    struct buf there = BUF_INIT(RESULT_JSON_MAX);
-    struct err ignored = ERR_INIT;
-    int r = jobfiles_result(a->files.dirfd, &there, &ignored);
+    int r = 0;
 
-    buf_fini(&there);
-    if (r < 0) { /* not a second time */
+    if (!a->files.over) {
         r = jobfiles_put_state(&a->files, JOB_ENDED, err);
         r = r < 0 ? r : jobfiles_put_result(&a->files, a->result.data, a->result.len, err);
     }

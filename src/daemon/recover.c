@@ -64,6 +64,7 @@ static int restore(struct service *s, const struct job_info *info, struct err *e
     uint64_t now_ms = service_real_ms();
     uint64_t now_ns = clock_mono_ns();
     struct queue_job q = {.priority = info->priority};
+    enum capacity_resource too_little = CAPACITY_MACHINES;
     struct tenant tenant;
     auto_spec struct spec spec;
     int r = 0;
@@ -77,6 +78,10 @@ static int restore(struct service *s, const struct job_info *info, struct err *e
     memcpy(q.tenant, info->tenant, sizeof(q.tenant));
     q.wall_ns = spec.limits.wall_ns;
     capacity_need_of(&spec, &q.need);
+    if (!capacity_fits(&s->total, &q.need, &too_little) && too_little != CAPACITY_DISK) {
+        return err_set(err, ERR_LIMIT, ENOSPC, "this host has too little %s for it by now",
+                       capacity_name(too_little));
+    }
     if (info->deadline_ms != 0) { /* one that is past is found by the next look */
         q.deadline_ns = now_ns + 1;
         if (info->deadline_ms > now_ms) {
@@ -189,6 +194,7 @@ int recover_jobs(struct service *s, struct err *err)
     if (r < 0) {
         return r;
     }
+    s->total = capacity.total;
     queue_set_total(s->queue, &capacity.total);
     while (page.more) {
         r = jobstore_unended(s->c.store, after, &page, err);

@@ -79,7 +79,9 @@ struct service {
     uint64_t starts;                       /* asked, not answered */
     const char *fault;                     /* why nothing is taken now; a constant */
     bool draining, lost_launcher;
-    uint64_t upkeep_ns; /* of the last retention */
+    uint64_t upkeep_ns;                   /* of the last retention */
+    char accounts_after[JOB_TENANT_SIZE]; /* where its next look at tenants begins */
+    struct capacity_need total;           /* of the host at the start */
 };
 
 uint64_t service_real_ms(void);

@@ -197,7 +197,7 @@ int service_record(struct service *s, const struct tenant *tenant, const char *i
         return err_set(err, ERR_USAGE, ENOENT, "this job has no record (yet)");
     }
     *ret = json_loadb((const char *)text.data, text.len, 0, NULL);
-    return *ret != NULL ? 0 : err_set(err, ERR_HOST, EUCLEAN, "the record of a job is damaged");
+    return *ret != NULL ? 0 : err_set(err, ERR_USAGE, ENOENT, "the record of this job is damaged");
 }
 
 bool service_ready(const struct service *s, const char **ret_why)

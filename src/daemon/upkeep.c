@@ -1,5 +1,6 @@
 /* upkeep.c - retention, and what the launcher is asked for now and then. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,13 +39,21 @@ void upkeep_ask_record(struct service *s, const struct job_info *info, bool reco
     }
 }
 
+/* Evidence that the state directory has as well: not worth a flush. One that is cut is none. */
+static int write_record(int dir, const struct buf *text, struct err *err)
+{
+    auto_fd int fd = -1;
+    int r = fd_open_nolink(dir, RECORD_NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600, &fd, err);
+
+    return r < 0 ? r : fd_write_full(fd, text->data, text->len, err);
+}
+
 static void keep_record(struct service *s, const char *id, const struct buf *text)
 {
     struct err err = ERR_INIT;
     auto_fd int dir = -1;
 
-    if (jobfiles_find(s->c.jobs_fd, id, &dir, &err) == 1 &&
-        fd_write_atomic(dir, RECORD_NAME, text->data, text->len, 0600, &err) < 0) {
+    if (jobfiles_find(s->c.jobs_fd, id, &dir, &err) == 1 && write_record(dir, text, &err) < 0) {
         service_complain(s, "record", id, &err);
     }
 }
@@ -173,7 +182,11 @@ static int accounts(struct service *s, struct retention_tenant *ret, size_t *ret
 {
     char names[TENANTS_MAX][JOB_TENANT_SIZE];
     size_t n = 0;
-    int r = jobstore_tenants(s->c.store, "", names, TENANTS_MAX, &n, err);
+    int r = jobstore_tenants(s->c.store, s->accounts_after, names, TENANTS_MAX, &n, err);
+
+    /* As many at a look; the next one goes on behind them. */
+    (void)snprintf(s->accounts_after, sizeof(s->accounts_after), "%s",
+                   n == TENANTS_MAX ? names[n - 1] : "");
 
     for (size_t i = 0; r == 0 && i < n; i++) {
         struct jobstore_tenant account;
@@ -189,22 +202,47 @@ static int accounts(struct service *s, struct retention_tenant *ret, size_t *ret
     return r;
 }
 
-static int keep_known(void *ctx, const char *id, struct err *err)
+/* One look at the jobs that ended first, of a tenant or of all (NULL). */
+static int retain_of(struct service *s, struct retention *policy, const char *tenant,
+                     struct err *err)
 {
-    (void)ctx;
-    (void)id;
-    (void)err;
-    return 1; /* only what was discarded is to be finished */
+    struct job_info jobs[PAGE];
+    size_t chosen[PURGES_MAX];
+    struct jobstore_page page = {.jobs = jobs, .max = PAGE};
+    size_t n = 0;
+    int r = jobstore_kept(s->c.store, tenant, "", &page, err);
+
+    if (r < 0) {
+        return r;
+    }
+    n = retention_choose(policy, jobs, page.n, chosen, PURGES_MAX);
+    for (size_t i = 0; i < n; i++) {
+        purge(s, &jobs[chosen[i]]);
+    }
+    return (int)n;
+}
+
+static int retain_all(struct service *s, struct retention *policy, struct err *err)
+{
+    struct jobfiles_swept swept = {0};
+    int n = retain_of(s, policy, NULL, err);
+
+    for (size_t i = 0; n >= 0 && i < policy->n_tenants; i++) {
+        const struct retention_tenant *t = &policy->tenants[i];
+
+        if (t->limit_bytes != 0 && t->kept_bytes > t->limit_bytes) {
+            int r = retain_of(s, policy, t->name, err);
+
+            n = r < 0 ? r : n + r;
+        }
+    }
+    return n > 0 ? jobfiles_sweep(s->c.jobs_fd, NULL, NULL, &swept, err) : n;
 }
 
 static int retain(struct service *s, struct err *err)
 {
     struct retention_tenant tenants[TENANTS_MAX];
-    struct job_info jobs[PAGE];
-    size_t chosen[PURGES_MAX];
-    struct jobstore_page page = {.jobs = jobs, .max = PAGE};
     struct jobstore_counts counts = {0};
-    struct jobfiles_swept swept = {0};
     struct retention policy = {
         .limits = {.age_ms = s->c.config->retention_age_ms, .bytes = s->c.config->retention_bytes},
         .now_ms = service_real_ms(),
@@ -212,22 +250,11 @@ static int retain(struct service *s, struct err *err)
     };
     uint64_t rows_ms = s->c.config->retention_rows_ms;
     uint64_t n_gone = 0;
-    size_t n = 0;
     int r = jobstore_counts(s->c.store, &counts, err);
 
     policy.kept_bytes = counts.kept_bytes;
     r = r < 0 ? r : accounts(s, tenants, &policy.n_tenants, err);
-    r = r < 0 ? r : jobstore_kept(s->c.store, NULL, "", &page, err);
-    if (r < 0) {
-        return r;
-    }
-    n = retention_choose(&policy, jobs, page.n, chosen, PURGES_MAX);
-    for (size_t i = 0; i < n; i++) {
-        purge(s, &jobs[chosen[i]]);
-    }
-    if (n > 0) {
-        r = jobfiles_sweep(s->c.jobs_fd, keep_known, NULL, &swept, err);
-    }
+    r = r < 0 ? r : retain_all(s, &policy, err);
     if (r == 0 && rows_ms != 0 && rows_ms < policy.now_ms) {
         r = jobstore_forget(s->c.store, policy.now_ms - rows_ms, INT64_MAX, &n_gone, err);
     }
