@@ -266,7 +266,7 @@ int main(int argc, char **argv)
     config.pool = (unsigned int)pool;
     config.user = argc > 3 ? argv[3] : NULL;
     if (launcher_start(&config, &d.launcher, &err) < 0 ||
-        launcher_drop_privileges(config.user, &err) < 0) {
+        launcher_drop_privileges(config.user, &err) < 0 || launcher_confine(&err) < 0) {
         (void)fprintf(stderr, "launcher-driver: %s\n", err.msg);
         return 1;
     }
