@@ -531,9 +531,10 @@ static int prepare(struct daemon *d, struct err *err)
         r = choose_user(&d->config, err);
     }
     if (r == 0) {
+        (void)umask(022); /* the launcher's: what a jail shows must be readable in it */
         r = start_launcher(d, err);
     }
-    (void)umask(077); /* not the launcher's: what a jail shows must be readable in it */
+    (void)umask(077);
     if (r == 0) {
         r = open_listeners(d, err);
     }
@@ -543,7 +544,10 @@ static int prepare(struct daemon *d, struct err *err)
     if (r == 0) {
         r = make_log(d, err);
     }
-    return r < 0 ? r : launcher_drop_privileges(d->config.user, err);
+    if (r == 0) {
+        r = launcher_drop_privileges(d->config.user, err);
+    }
+    return r < 0 ? r : launcher_confine(err);
 }
 
 static int serve(struct daemon *d, struct err *err)

@@ -16,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/home.h"
 #include "daemon/launcher.h"
 #include "sys/fd.h"
 #include "test.h"
@@ -187,62 +186,6 @@ static void who_serves_clients_makes_no_process_and_reaches_no_kernel_corner(voi
     assert_int_equal(confined(do_sockets), 0);
 }
 
-/* In a child as that user: is its own directory there for it, by path, and nothing else? */
-static int lives_in(const char *state, const char *user)
-{
-    char path[128];
-    struct err err = ERR_INIT;
-
-    if (launcher_drop_privileges(user, &err) < 0) {
-        return 1;
-    }
-    (void)snprintf(path, sizeof(path), "%s/daemon/file", state);
-    if (open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) < 0) {
-        return 2;
-    }
-    if (open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0) {
-        return 3;
-    }
-    (void)snprintf(path, sizeof(path), "%s/tmp", state);
-    return access(path, R_OK) < 0 && access(path, X_OK) < 0 ? 0 : 4;
-}
-
-static void the_front_half_reaches_its_own_directory_and_no_other(void **state)
-{
-    char path[] = "/tmp/airlock-test-launcher.XXXXXX";
-    struct err err = ERR_INIT;
-    int status = 0;
-    int fd = -1;
-    pid_t pid = 0;
-
-    (void)state;
-    if (geteuid() != 0) {
-        skip();
-    }
-    assert_non_null(mkdtemp(path));
-    for (int i = 0; i < 2; i++) { /* made, and found */
-        assert_ok(home_open(path, "nobody", &fd, &err), &err);
-        (void)close(fd);
-    }
-    pid = fork();
-    if (pid == 0) {
-        _exit(lives_in(path, "nobody"));
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    /* Another's, and one that is a link. */
-    assert_int_equal(home_open(path, "daemon", &fd, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, "chown"));
-    err = (struct err)ERR_INIT;
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_ok(fd_remove_tree(fd, "daemon", &err), &err);
-    assert_int_equal(symlinkat("/tmp", fd, "daemon"), 0);
-    (void)close(fd);
-    assert_true(home_open(path, "nobody", &fd, &err) < 0);
-    err = (struct err)ERR_INIT;
-    assert_ok(fd_remove_tree(AT_FDCWD, path, &err), &err);
-}
-
 static void root_and_unknown_users_are_refused(void **state)
 {
     struct err err = ERR_INIT;
@@ -256,5 +199,4 @@ static void root_and_unknown_users_are_refused(void **state)
 }
 
 TEST_MAIN(T(who_serves_clients_makes_no_process_and_reaches_no_kernel_corner),
-          T(the_front_half_reaches_its_own_directory_and_no_other),
           T(root_becomes_a_user_and_never_comes_back), T(root_and_unknown_users_are_refused))
