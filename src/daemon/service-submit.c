@@ -203,6 +203,24 @@ static int take_in(struct submission *sub, struct err *err)
     return 0;
 }
 
+/* Known beforehand: no machine of this host is of the class that the job, or its tenant, asks for. */
+static int check_engine(struct submission *sub)
+{
+    const char *best = json_string_value(json_object_get(sub->s->capacity, "isolation"));
+
+    if (sub->job->spec.isolation != SPEC_ISOLATION_HARDWARE || best == NULL ||
+        strcmp(best, "hardware") == 0) {
+        return 0;
+    }
+    count_refused(sub->s, METRIC_REFUSAL_QUOTA);
+    return problem_set(sub->refusal, PROBLEM_FORBIDDEN, "isolation",
+                       "this host has no hardware isolation; %s",
+                       sub->tenant->quota.isolation == SPEC_ISOLATION_HARDWARE
+                           ? "its operator can let your tenant use emulated machines "
+                             "(airlock token new --isolation emulated)"
+                           : "leave out \"isolation\": \"hardware\" to use emulated machines");
+}
+
 static int submit(struct submission *sub, struct err *err)
 {
     struct service *s = sub->s;
@@ -219,7 +237,10 @@ static int submit(struct submission *sub, struct err *err)
         count_refused(s, METRIC_REFUSAL_QUOTA);
         return -EINVAL;
     }
-    r = take_rate(sub);
+    r = check_engine(sub);
+    if (r == 0) {
+        r = take_rate(sub);
+    }
     if (r < 0) {
         return r;
     }

@@ -254,6 +254,8 @@ class Daemon:
                               env={**harness.environment(), "AIRLOCK_URL": self.url, **env})
 
     def new_token(self, tenant, *quotas):
+        if "--isolation" not in quotas:
+            quotas += ("--isolation", "emulated")  # which a tenant is let do by opt-in only
         done = subprocess.run([str(AIRLOCK), "token", "new", "--state", str(self.state), "--tenant", tenant,
                                *quotas], capture_output=True, text=True, check=False,
                               env=harness.environment())
