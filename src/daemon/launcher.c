@@ -11,9 +11,9 @@
 
 #include "daemon/launcher-internal.h"
 #include "job/spec-wire.h"
+#include "sys/account.h"
 #include "sys/cgroup.h"
 #include "sys/fd.h"
-#include "sys/user.h"
 
 /* Longer than the launcher needs for pool and jobs. */
 #define END_NS (40 * NS_PER_S)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "daemon/launcher.h"
-#include "sys/user.h"
+#include "sys/account.h"
 
 /* Ends by itself at the last capability that this kernel knows. */
 static int drop_bounding_set(struct err *err)

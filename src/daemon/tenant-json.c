@@ -263,7 +263,7 @@ static int check_keys(json_t *root, struct err *err)
 {
     static const char *const keys[] = {"token",      "id",   "tenant", "digest",
                                        "created_ms", "note", "quota"};
-    const char *key = NULL;
+    const char *key = "";
     json_t *value = NULL;
 
     json_object_foreach(root, key, value)

@@ -47,7 +47,7 @@ static void an_empty_configuration_is_the_defaults(void **state)
     assert_int_equal(c.drain_ns, 60 * NS_PER_S);
     assert_int_equal(c.retention_age_ms, 24 * 3600 * 1000);
     assert_int_equal(c.log, CONFIG_LOG_INFO);
-    assert_int_equal(c.default_quota.isolation, SPEC_ISOLATION_EMULATED);
+    assert_int_equal(c.default_quota.isolation, SPEC_ISOLATION_HARDWARE);
     assert_int_equal(c.default_quota.n_images, 0);
     assert_false(c.require_tokens);
 }

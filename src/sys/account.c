@@ -1,4 +1,4 @@
-#include "sys/user.h"
+#include "sys/account.h"
 
 #include <errno.h>
 #include <pwd.h>

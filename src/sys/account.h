@@ -1,4 +1,4 @@
-/* user.h - who a name of the host's user database is. */
+/* account.h - who a name of the host's user database is. */
 #pragma once
 
 #include <sys/types.h>
