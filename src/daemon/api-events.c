@@ -20,7 +20,7 @@
 #include "daemon/jobfiles.h"
 #include "sys/fd.h"
 
-#define EVENT_BYTES_MAX (64 * KIB)
+#define EVENT_BYTES_MAX (16 * KIB)
 /* A result carries both streams, each up to API_INLINE_MAX, six bytes for one at worst. */
 #define TEXT_BYTES_MAX (API_RESULT_MAX + 12 * API_INLINE_MAX)
 #define BLOCK_BYTES    (16 * KIB)
@@ -68,14 +68,12 @@ static void on_heart(evutil_socket_t fd, short what, void *ctx)
     call_resume(s->call);
 }
 
-/* seq 0: a piece, without id. Takes data. */
-static int put_event(struct stream *s, uint64_t seq, const char *name, json_t *data,
-                     struct err *err)
+/* seq 0: a piece, without id. text: JSON, or NULL: no memory. */
+static int put_text(struct stream *s, uint64_t seq, const char *name, const char *text,
+                    struct err *err)
 {
-    auto_free char *text = data != NULL ? json_dumps(data, JSON_COMPACT) : NULL;
     int r = text != NULL ? 0 : -ENOMEM;
 
-    json_decref(data);
     if (r == 0 && seq > 0) {
         r = buf_printf(&s->out, "id: %" PRIu64 "\n", seq);
     }
@@ -85,6 +83,16 @@ static int put_event(struct stream *s, uint64_t seq, const char *name, json_t *d
     return r < 0
                ? err_set(err, ERR_HOST, -r, "send an event: it is too large or there is no memory")
                : 0;
+}
+
+/* Takes data. */
+static int put_event(struct stream *s, uint64_t seq, const char *name, json_t *data,
+                     struct err *err)
+{
+    auto_free char *text = data != NULL ? json_dumps(data, JSON_COMPACT) : NULL;
+
+    json_decref(data);
+    return put_text(s, seq, name, text, err);
 }
 
 static int put_stream(struct stream *s, const struct jobfiles_event *e, struct err *err)
@@ -113,17 +121,21 @@ static int put_stream(struct stream *s, const struct jobfiles_event *e, struct e
     return r;
 }
 
+/* Where there is no room for it now the stream ends before it: who resumes gets it then. */
 static int put_result(struct stream *s, uint64_t seq, struct err *err)
 {
     struct tenant tenant = call_tenant(s->call);
+    auto_free char *text = NULL;
     struct job_info info;
-    json_t *json = NULL;
     int r = service_get(s->call->o->service, &tenant, s->watch.id, &info, err);
 
     if (r == 0) {
-        r = api_job_full(s->call, &info, &json, err);
+        r = api_job_text(s->call, &info, &text, err);
     }
-    return r == 0 ? put_event(s, seq, "result", json, err) : r;
+    if (r != 0) {
+        return r == 1 ? 0 : r;
+    }
+    return put_text(s, seq, "result", text, err);
 }
 
 static int put_next(struct stream *s, const struct jobfiles_event *e, struct err *err)

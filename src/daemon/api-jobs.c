@@ -8,6 +8,7 @@
 #include "daemon/api.h"
 #include "daemon/jobfiles.h"
 #include "daemon/request.h"
+#include "daemon/route.h"
 #include "job/json-build.h"
 #include "job/verdict.h"
 #include "sys/fd.h"
@@ -54,17 +55,38 @@ static int no_memory(struct err *err)
     return err_set(err, ERR_HOST, ENOMEM, "answer a request: out of memory");
 }
 
+/* Without its result, if there is no room for that: who submits must hear of the job all the same. */
+static int job_text(struct call *call, const struct job_info *info, unsigned int *status,
+                    char **ret, struct refusal *ret_refusal, struct err *err)
+{
+    json_auto_t *json = NULL;
+    int r = api_job_text(call, info, ret, err);
+
+    if (r != 1) {
+        return r;
+    }
+    if (strcmp(call->match.route->method, "GET") == 0) {
+        (void)problem_set(ret_refusal, PROBLEM_BUSY, "", "too many large answers are not read yet");
+        ret_refusal->retry_after_s = 1;
+        return -EINVAL;
+    }
+    *status = 202;
+    json = api_job_json(info);
+    *ret = json_object_set_new(json, "result", json_null()) == 0 ? json_dumps(json, JSON_COMPACT)
+                                                                 : NULL;
+    return *ret != NULL ? 0 : no_memory(err);
+}
+
 static int reply_job(struct call *call, const struct job_info *info, unsigned int status,
-                     struct reply *ret, struct err *err)
+                     struct reply *ret, struct refusal *ret_refusal, struct err *err)
 {
     auto_reply struct reply made = REPLY_INIT;
-    json_t *json = NULL;
+    char *text = NULL;
     char location[sizeof("/v1/jobs/") + JOB_ID_SIZE];
-    int r = api_job_full(call, info, &json, err);
+    int r = job_text(call, info, &status, &text, ret_refusal, err);
 
     if (r == 0) {
-        r = reply_json(&made, status, json, err);
-        json_decref(json);
+        r = reply_text(&made, status, text, err);
     }
     if (r == 0) {
         (void)snprintf(location, sizeof(location), "/v1/jobs/%s", info->id);
@@ -128,7 +150,7 @@ static int wait_again(struct call *call, struct reply *ret, struct refusal *ret_
         call_suspend(call);
         return CALL_WAITS;
     }
-    return reply_job(call, &info, info.state == JOB_ENDED ? 200 : w->status, ret, err);
+    return reply_job(call, &info, info.state == JOB_ENDED ? 200 : w->status, ret, ret_refusal, err);
 }
 
 static int take_key(const struct call *call, struct service_job *job, struct refusal *ret_refusal)
@@ -192,7 +214,7 @@ int api_submit(struct call *call, struct reply *ret, struct refusal *ret_refusal
     }
     /* A new job is 202 even if it has ended already, unless its end was asked for. */
     return reply_job(call, &info, r == 1 || (wait > 0 && info.state == JOB_ENDED) ? 200 : 202, ret,
-                     err);
+                     ret_refusal, err);
 }
 
 int api_get(struct call *call, struct reply *ret, struct refusal *ret_refusal, struct err *err)
@@ -215,7 +237,7 @@ int api_get(struct call *call, struct reply *ret, struct refusal *ret_refusal, s
     if (wait > 0 && info.state != JOB_ENDED) {
         return wait_for(call, info.id, wait, 200, err);
     }
-    return reply_job(call, &info, 200, ret, err);
+    return reply_job(call, &info, 200, ret, ret_refusal, err);
 }
 
 static int parse_filter(const struct call *call, struct job_filter *ret,
@@ -303,7 +325,7 @@ int api_cancel(struct call *call, struct reply *ret, struct refusal *ret_refusal
     if (r < 0) {
         return api_refuse(r, err, ret_refusal);
     }
-    return reply_job(call, &info, info.state == JOB_ENDED ? 200 : 202, ret, err);
+    return reply_job(call, &info, info.state == JOB_ENDED ? 200 : 202, ret, ret_refusal, err);
 }
 
 int api_purge(struct call *call, struct reply *ret, struct refusal *ret_refusal, struct err *err)

@@ -124,7 +124,7 @@ static int fill_stream(json_t *result, const char *name, int dirfd, enum jobfile
 }
 
 /* Of an ended job; *ret is null if nothing of it is kept. */
-static int read_result(struct call *call, const struct job_info *info, json_t **ret,
+static int read_result(struct call *call, const struct job_info *info, bool streams, json_t **ret,
                        struct err *err)
 {
     struct tenant tenant = call_tenant(call);
@@ -153,8 +153,10 @@ static int read_result(struct call *call, const struct job_info *info, json_t **
     if (json == NULL) {
         return err_set(err, ERR_HOST, EIO, "the job's result.json is not JSON");
     }
-    r = fill_stream(json, "stdout", dirfd, JOBFILES_STDOUT, err);
-    if (r == 0) {
+    if (streams) {
+        r = fill_stream(json, "stdout", dirfd, JOBFILES_STDOUT, err);
+    }
+    if (r == 0 && streams) {
         r = fill_stream(json, "stderr", dirfd, JOBFILES_STDERR, err);
     }
     if (r < 0) {
@@ -165,28 +167,39 @@ static int read_result(struct call *call, const struct job_info *info, json_t **
     return 0;
 }
 
-int api_job_full(struct call *call, const struct job_info *info, json_t **ret, struct err *err)
+/* The job's text with its result; the call does not hold it yet. */
+static int make_text(struct call *call, const struct job_info *info, bool streams, char **ret,
+                     struct err *err)
 {
     json_t *result = json_null();
-    json_t *o = NULL;
+    json_auto_t *o = api_job_json(info);
+    int r = 0;
 
     if (info->state == JOB_ENDED) {
-        int r = read_result(call, info, &result, err);
+        r = read_result(call, info, streams, &result, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    *ret = json_object_set_new(o, "result", result) == 0 ? json_dumps(o, JSON_COMPACT) : NULL;
+    return *ret != NULL ? 0 : err_set(err, ERR_HOST, ENOMEM, "show a job: out of memory");
+}
+
+int api_job_text(struct call *call, const struct job_info *info, char **ret, struct err *err)
+{
+    for (unsigned int streams = 2; streams > 0; streams--) {
+        auto_free char *text = NULL;
+        int r = make_text(call, info, streams == 2, &text, err);
 
         if (r < 0) {
             return r;
         }
-    }
-    o = api_job_json(info);
-    if (o == NULL || json_object_set_new(o, "result", result) < 0) {
-        if (o == NULL) {
-            json_decref(result);
+        if (call_hold(call, strlen(text))) {
+            *ret = STEAL_PTR(&text);
+            return 0;
         }
-        json_decref(o);
-        return err_set(err, ERR_HOST, ENOMEM, "show a job: out of memory");
     }
-    *ret = o;
-    return 0;
+    return 1;
 }
 
 int api_refuse(int r, const struct err *err, struct refusal *ret_refusal)

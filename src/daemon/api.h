@@ -15,15 +15,17 @@ call_handler api_submit, api_list, api_get, api_cancel, api_purge, api_stdout, a
 
 #define API_INLINE_MAX (1 * MIB) /* a stream up to this stands in the result itself */
 
-#define API_RESULT_MAX (64 * MIB) /* of a result.json; larger ones are an error of the host */
+#define API_RESULT_MAX (32 * MIB) /* of a result.json; larger ones are an error of the host */
 
 /* The job as the API shows it, without its result. NULL: no memory. */
 json_t *api_job_json(const struct job_info *info) nonnull_all;
 /*
- * The same; if it has ended the member "result" is added: result.json with the streams filled in,
- * null if there is none any more.
+ * The same as text, with the member "result" if it has ended: result.json with the streams filled in
+ * (null if there is none any more). The call holds its memory (call_hold()): where there is no room
+ * for the streams they stay null, as those over API_INLINE_MAX do; 1 if there is none for the
+ * result either. The caller frees *ret.
  */
-must_use int api_job_full(struct call *call, const struct job_info *info, json_t **ret,
+must_use int api_job_text(struct call *call, const struct job_info *info, char **ret,
                           struct err *err) nonnull_all;
 /* {"encoding":"utf8"|"base64","data":...}. NULL: no memory. */
 json_t *api_data_json(const void *data, size_t len) nonnull_args(1);

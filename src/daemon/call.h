@@ -45,6 +45,7 @@ struct call {
     struct tenant who;           /* its name stays; its pointers do not */
     struct buf body;
     uint64_t body_max;
+    uint64_t held;      /* bytes of a large answer in memory */
     struct reply early; /* of a refusal that has not been queued yet */
     uint64_t begun_ns;
     unsigned int status; /* of the answer; 0 = none yet */
@@ -63,6 +64,11 @@ const char *call_header(const struct call *call, const char *name) nonnull_all;
  * take all connections. 0 or -EINVAL.
  */
 must_use int call_may_wait(struct call *call, struct refusal *ret_refusal) nonnull_all;
+/*
+ * Takes bytes of memory for an answer until the call ends: a client that does not read would make the
+ * daemon keep them. Small ones are free. False: the tenant, or all together, hold too much.
+ */
+must_use bool call_hold(struct call *call, size_t bytes) nonnull_all;
 /* A long answer asks now and then whether its token is still good. */
 must_use bool call_still_allowed(struct call *call) nonnull_all;
 /* Between suspend and resume the library does nothing for the call. */

@@ -60,8 +60,13 @@ int reply_bytes(struct reply *ret, unsigned int status, const char *type, const 
         void *out;
     } bytes = {.in = data}; /* MHD copies; its prototype does not say so */
 
-    return finish(ret, status, type,
-                  MHD_create_response_from_buffer(len, bytes.out, MHD_RESPMEM_MUST_COPY), err);
+    int r = finish(ret, status, type,
+                   MHD_create_response_from_buffer(len, bytes.out, MHD_RESPMEM_MUST_COPY), err);
+
+    if (r == 0) {
+        ret->bytes = len;
+    }
+    return r;
 }
 
 int reply_constant(struct reply *ret, unsigned int status, const char *type, const void *data,
@@ -76,16 +81,28 @@ int reply_constant(struct reply *ret, unsigned int status, const char *type, con
                   MHD_create_response_from_buffer(len, bytes.out, MHD_RESPMEM_PERSISTENT), err);
 }
 
+int reply_text(struct reply *ret, unsigned int status, char *take_text, struct err *err)
+{
+    size_t len = strlen(take_text);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer_with_free_callback(len, take_text, free);
+    int r = 0;
+
+    if (response == NULL) {
+        free(take_text);
+    }
+    r = finish(ret, status, "application/json", response, err);
+    if (r == 0) {
+        ret->bytes = len;
+    }
+    return r;
+}
+
 int reply_json(struct reply *ret, unsigned int status, const json_t *json, struct err *err)
 {
     char *text = json_dumps(json, JSON_COMPACT);
 
-    if (text == NULL) {
-        return no_memory(err);
-    }
-    return finish(ret, status, "application/json",
-                  MHD_create_response_from_buffer_with_free_callback(strlen(text), text, free),
-                  err);
+    return text != NULL ? reply_text(ret, status, text, err) : no_memory(err);
 }
 
 int reply_problem(struct reply *ret, const struct refusal *refusal, struct err *err)

@@ -18,6 +18,7 @@
 struct reply {
     unsigned int status;
     struct MHD_Response *response; /* owned; NULL = none */
+    size_t bytes;                  /* that it keeps in memory */
 };
 
 #define REPLY_INIT        \
@@ -35,6 +36,9 @@ must_use int reply_bytes(struct reply *ret, unsigned int status, const char *typ
 must_use int reply_constant(struct reply *ret, unsigned int status, const char *type,
                             const void *data, size_t len, struct err *err) nonnull_all;
 must_use int reply_json(struct reply *ret, unsigned int status, const json_t *json,
+                        struct err *err) nonnull_all;
+/* JSON; takes it (malloc'd) in every case. */
+must_use int reply_text(struct reply *ret, unsigned int status, char *take_text,
                         struct err *err) nonnull_all;
 must_use int reply_problem(struct reply *ret, const struct refusal *refusal,
                            struct err *err) nonnull_all;

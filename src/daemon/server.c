@@ -26,6 +26,7 @@
 
 /* The head, its parsed form and an answer's head; bodies are not kept in it. */
 #define POOL_BYTES (4 * SERVER_HEAD_MAX)
+#define HELD_FREE  (32 * KIB) /* of an answer; not counted */
 #define NAMES_MAX  64u
 
 struct server {
@@ -38,6 +39,7 @@ struct server {
     struct event *run;   /* the library's epoll descriptor */
     struct event *later; /* when the library wants to be called without any */
     uint64_t bodies;     /* bytes of all bodies */
+    uint64_t held;       /* bytes of all large answers */
     struct call *calls;
     size_t pending;
     bool closing;
@@ -48,6 +50,25 @@ static const char hosts_loopback[][12] = {"localhost", "127.0.0.1", "[::1]"};
 const char *call_header(const struct call *call, const char *name)
 {
     return MHD_lookup_connection_value(call->mhd, MHD_HEADER_KIND, name);
+}
+
+bool call_hold(struct call *call, size_t bytes)
+{
+    struct server *s = call->server;
+    uint64_t same = bytes;
+
+    if (bytes <= HELD_FREE) {
+        return true;
+    }
+    for (const struct call *other = s->calls; other != NULL; other = other->next) {
+        same += strcmp(other->who.name, call->who.name) == 0 ? other->held : 0;
+    }
+    if (same > s->o.replies_bytes / 4 || s->held + bytes > s->o.replies_bytes) {
+        return false;
+    }
+    call->held += bytes;
+    s->held += bytes;
+    return true;
 }
 
 int call_may_wait(struct call *call, struct refusal *ret_refusal)
@@ -111,6 +132,7 @@ static void call_free(struct call *call)
         call->fini(call->state);
     }
     s->bodies -= call->body.len;
+    s->held -= call->held;
     s->pending--;
     *(call->prev != NULL ? &call->prev->next : &s->calls) = call->next;
     if (call->next != NULL) {
@@ -398,6 +420,11 @@ static enum MHD_Result dispatch(struct call *call, struct front_conn *conn)
     if (r == CALL_WAITS) {
         return MHD_YES;
     }
+    if (r == 0 && call->held == 0 && !call_hold(call, reply.bytes)) {
+        reply_drop(&reply);
+        r = problem_set(&refusal, PROBLEM_BUSY, "", "too many large answers are not read yet");
+        refusal.retry_after_s = 1;
+    }
     if (r < 0 && make_failure(call, &refusal, &err, "", &reply) < 0) {
         return MHD_NO;
     }
@@ -517,6 +544,7 @@ void server_options_init(struct server_options *o)
         .heartbeat_ns = SERVER_HEARTBEAT_NS,
         .body_bytes = SERVER_BODY_BYTES,
         .bodies_bytes = SERVER_BODIES_BYTES,
+        .replies_bytes = SERVER_REPLIES_BYTES,
     };
 }
 

@@ -19,17 +19,18 @@
 
 struct server;
 
-#define SERVER_CONNECTIONS  4096u
-#define SERVER_HEAD_MAX     (16 * KIB) /* request line and headers */
-#define SERVER_HEAD_NS      (10 * NS_PER_S)
-#define SERVER_BODY_NS      (30 * NS_PER_S)
-#define SERVER_IDLE_NS      (60 * NS_PER_S)
-#define SERVER_STALL_NS     (60 * NS_PER_S)
-#define SERVER_HEARTBEAT_NS (15 * NS_PER_S)
-#define SERVER_BODY_BYTES   (100 * MIB)
-#define SERVER_BODIES_BYTES (256 * MIB)
-#define SERVER_WAITS        256u /* of one tenant, at once */
-#define SERVER_WAIT_S_MAX   60u
+#define SERVER_CONNECTIONS   4096u
+#define SERVER_HEAD_MAX      (16 * KIB) /* request line and headers */
+#define SERVER_HEAD_NS       (10 * NS_PER_S)
+#define SERVER_BODY_NS       (30 * NS_PER_S)
+#define SERVER_IDLE_NS       (60 * NS_PER_S)
+#define SERVER_STALL_NS      (60 * NS_PER_S)
+#define SERVER_HEARTBEAT_NS  (15 * NS_PER_S)
+#define SERVER_BODY_BYTES    (100 * MIB)
+#define SERVER_BODIES_BYTES  (256 * MIB)
+#define SERVER_REPLIES_BYTES (256 * MIB)
+#define SERVER_WAITS         256u /* of one tenant, at once */
+#define SERVER_WAIT_S_MAX    60u
 
 enum server_kind {
     SERVER_TCP,
@@ -66,6 +67,7 @@ struct server_options {
     uint64_t stall_ns;              /* an answer of which the client takes nothing */
     uint64_t heartbeat_ns;          /* comments in quiet event streams */
     uint64_t body_bytes;            /* of one request */
+    uint64_t replies_bytes;         /* of large answers in memory; a quarter of it for one tenant */
     uint64_t bodies_bytes;          /* of all that are being read or handled */
 };
 

@@ -336,6 +336,31 @@ def stall(tap, program):
         tap.check("O16 who reads gets every byte", len(whole.body) == 8000000, f"{len(whole.body)}")
 
 
+def held(tap, program):
+    """Large answers that nobody reads: 1 MB of control characters is 6 MB of JSON."""
+    with Driver(program, replies_bytes=40000000) as driver:
+        body = b'{"language":"python","code":"' + b"\\u0001" * 1000000 + b'"}'
+        job = driver.post(body, "/v1/jobs?wait=10").json()["id"]
+        whole = driver.get(f"/v1/jobs/{job}").json()["result"]["stdout"]
+        tap.check("O16 a large result comes whole", whole["data"] == "\x01" * 1000000)
+        s = socket.socket()
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.connect(("127.0.0.1", driver.port))
+        s.sendall(f"GET /v1/jobs/{job} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        time.sleep(0.3)
+        answer = driver.get(f"/v1/jobs/{job}")
+        tap.check("O16 beside one that is not read it comes without its streams", answer.status == 200 and
+                  answer.json()["result"]["stdout"]["data"] is None, repr(answer.raw[:200]))
+        text = driver.get(f"/v1/jobs/{job}/events").body
+        tap.check("O16 ... so it does as an event", b'"data":null' in text.split(b"event: result")[1][:2000])
+        tap.check("O16 ... and the stream itself whole",
+                  driver.get(f"/v1/jobs/{job}/stdout").body == b"\x01" * 1000000)
+        s.close()
+        time.sleep(0.3)
+        whole = driver.get(f"/v1/jobs/{job}").json()["result"]["stdout"]
+        tap.check("O16 when that one is gone it comes whole again", whole["data"] is not None)
+
+
 def waits(tap, program):
     """One tenant can't take all connections."""
     with Driver(program, waits=3, tokens=1) as driver:
@@ -416,7 +441,7 @@ def main():
         tap.check("every test later the daemon lives", driver.get("/healthz").status == 200)
         grown = driver.rss_kib() - before[1]
         tap.check_memory("... and has not grown much", grown, 32 * 1024, driver.sanitized)
-    for part in (slow, many, vanish, stall, waits, log):
+    for part in (slow, many, vanish, stall, held, waits, log):
         part(tap, program)
     return tap.end()
 

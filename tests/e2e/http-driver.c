@@ -6,7 +6,7 @@
  *                                       "built plain|sanitized"; ends with SIGTERM
  *
  * Options: head-ms body-ms idle-ms stall-ms heartbeat-ms connections per-address body-bytes
- * bodies-bytes room waits; tokens=1; debug=1; host=NAME; cert=FILE key=FILE
+ * bodies-bytes replies-bytes room waits; tokens=1; debug=1; host=NAME; cert=FILE key=FILE
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -83,6 +83,7 @@ static bool take_number(struct driver *d, const char *name, uint64_t v)
         {"tokens", &d->tokens, 1},
         {"room", &d->room, 1},
         {"waits", &d->o.waits, 1},
+        {"replies-bytes", &d->o.replies_bytes, 1},
         {"debug", &d->debug, 1},
     };
 

@@ -444,7 +444,7 @@ static void a_long_event_comes_in_pieces_with_one_id(void **state)
     for (const char *at = c.text; (at = strstr(at, "event: stdout\n")) != NULL; at++) {
         pieces++;
     }
-    assert_int_equal(pieces, 3);
+    assert_int_equal(pieces, 10);
     assert_non_null(strstr(c.text, "id: 2\nevent: stdout\n"));
     client_close(&c);
     world_end(&w);
