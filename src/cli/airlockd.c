@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -379,6 +380,7 @@ static int make_server(struct daemon *d, struct err *err)
     o.body_ns = c->body_ns;
     o.idle_ns = c->idle_ns;
     o.stall_ns = c->stall_ns;
+    o.waits = c->waits;
     o.body_bytes = c->request_bytes;
     o.bodies_bytes = c->requests_bytes;
     r = server_new(&o, &d->server, err);
@@ -523,6 +525,17 @@ static int make_log(struct daemon *d, struct err *err)
     return log_new(d->base, STDERR_FILENO, (enum log_level)d->config.log, &d->log, err);
 }
 
+/* Connections and machines: as many as the host's operator allows. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit = {.rlim_cur = 0};
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 static int prepare(struct daemon *d, struct err *err)
 {
     int r = notify_open(&d->notify, err);
@@ -649,6 +662,7 @@ int main(int argc, char **argv)
         return opt_mistake(&cmd, "'%s' is one word too many", rest.operands[0]);
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    raise_descriptors();
     config_init(&d.config);
     r = d.options.schema ? print_schema(&err) : read_config(&d.options, &d.config, &err);
     if (r == 0 && d.options.check) {

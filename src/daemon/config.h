@@ -42,7 +42,7 @@ struct config {
     bool require_tokens;        /* also on loopback, where by default nobody needs one */
     uint64_t pool;              /* machines held ready; 0 = none */
     uint64_t pool_percent;      /* of the time, for restoring them */
-    uint64_t synchronous;       /* requests that wait for their job, at once */
+    uint64_t waits;             /* requests of one tenant that wait for a job or follow one */
     uint64_t jobs_max;          /* that wait, of all tenants */
     uint64_t queue_bytes;       /* of their specifications together */
     uint64_t connections, connections_per_address;
