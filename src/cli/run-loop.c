@@ -146,8 +146,7 @@ static int take_event(struct state *s, struct err *err)
         }
         return 0;
     case SUP_MACHINE: /* the result has it, too */
-        return 0;
-    case SUP_WAITS: /* these three never come to a caller that has a job */
+    case SUP_WAITS:   /* these three never come to a caller that has a job */
     case SUP_TAKEN:
     case SUP_UNFIT:
         return 0;

@@ -7,6 +7,7 @@
 
 #include "daemon/api.h"
 #include "daemon/jobfiles.h"
+#include "daemon/jobstore.h"
 #include "daemon/request.h"
 #include "daemon/route.h"
 #include "job/json-build.h"
@@ -279,11 +280,10 @@ int api_list(struct call *call, struct reply *ret, struct refusal *ret_refusal, 
 {
     struct job_filter filter;
     auto_free struct job_info *infos = NULL;
+    struct jobstore_page page = {0};
     struct builder b = {0};
     json_t *root = NULL;
     json_t *jobs = NULL;
-    size_t n = 0;
-    bool more = false;
     int r = parse_filter(call, &filter, ret_refusal);
 
     if (r < 0) {
@@ -293,17 +293,19 @@ int api_list(struct call *call, struct reply *ret, struct refusal *ret_refusal, 
     if (infos == NULL) {
         return no_memory(err);
     }
-    r = service_list(call->o->service, call->tenant, &filter, infos, &n, &more, err);
+    page = (struct jobstore_page){.jobs = infos, .max = filter.limit};
+    r = service_list(call->o->service, call->tenant, &filter, &page, err);
     if (r < 0) {
         return api_refuse(r, err, ret_refusal);
     }
     root = json_object();
     jobs = json_array();
-    for (size_t i = 0; i < n && jobs != NULL; i++) {
+    for (size_t i = 0; i < page.n && jobs != NULL; i++) {
         append(&b, jobs, api_job_json(&infos[i]));
     }
     set(&b, root, "jobs", jobs);
-    set(&b, root, "next", more && n > 0 ? json_string(infos[n - 1].id) : json_null());
+    set(&b, root, "next",
+        page.more && page.n > 0 ? json_string(infos[page.n - 1].id) : json_null());
     r = b.failed ? no_memory(err) : reply_json(ret, 200, root, err);
     json_decref(root);
     return r;

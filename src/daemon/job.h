@@ -26,17 +26,17 @@ enum job_state {
 struct job_info {
     char id[JOB_ID_SIZE];
     char tenant[JOB_TENANT_SIZE];
+    char reason[JOB_REASON_SIZE]; /* of the verdict; may be "" */
+    char machine_id[JOB_ID_SIZE]; /* of the last machine, its record's name; "" = none */
+    bool cancel;                  /* somebody asked for its end */
+    bool purged;                  /* its directory is gone: retention, or on request */
     enum job_state state;
     unsigned int priority;
+    unsigned int attempts;                     /* machines that were asked for */
+    int verdict;                               /* enum airlock_verdict; -1 until it has ended */
     uint64_t created_ms, started_ms, ended_ms; /* real time since 1970; 0 = not yet */
     uint64_t deadline_ms;                      /* real time: start by then, or never; 0 = none */
-    unsigned int attempts;                     /* machines that were asked for */
-    bool cancel;                               /* somebody asked for its end */
-    int verdict;                               /* enum airlock_verdict; -1 until it has ended */
-    char reason[JOB_REASON_SIZE];              /* of the verdict; may be "" */
-    char machine_id[JOB_ID_SIZE]; /* of the last machine, its record's name; "" = none */
-    uint64_t kept_bytes;          /* in its directory */
-    bool purged;                  /* its directory is gone: retention, or on request */
+    uint64_t kept_bytes;                       /* in its directory */
 };
 
 /* "queued", "starting", "running", "ended". */

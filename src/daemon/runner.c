@@ -326,6 +326,23 @@ static void adopt(struct active *a, struct launcher_answer *answer)
     }
 }
 
+static void start_failed(struct active *a, const struct launcher_answer *answer)
+{
+    switch (answer->class) {
+    case ERR_USAGE:
+        ending_own(a->s, a, AIRLOCK_REJECTED, "specification", answer->why);
+        break;
+    case ERR_LIMIT:
+        requeue(a, QUEUE_AGAIN_NO_CAPACITY, NO_CAPACITY_NS);
+        break;
+    case ERR_NONE:
+    case ERR_GUEST:
+    case ERR_HOST:
+        machine_failed(a, "launcher", answer->why);
+        break;
+    }
+}
+
 void runner_answer(struct service *s, struct launcher_answer *answer)
 {
     struct active *a = s->active;
@@ -342,13 +359,7 @@ void runner_answer(struct service *s, struct launcher_answer *answer)
         adopt(a, answer);
     } else if (a->info.cancel) {
         ending_own(s, a, AIRLOCK_CANCELED, "", "the caller canceled the job before it started");
-
-    } else if (answer->class == ERR_USAGE) {
-        ending_own(s, a, AIRLOCK_REJECTED, "specification", answer->why);
-
-    } else if (answer->class == ERR_LIMIT) {
-        requeue(a, QUEUE_AGAIN_NO_CAPACITY, NO_CAPACITY_NS);
     } else {
-        machine_failed(a, "launcher", answer->why);
+        start_failed(a, answer);
     }
 }

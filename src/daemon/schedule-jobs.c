@@ -6,7 +6,7 @@
 #include "sup/pool.h"
 #include "sys/clock.h"
 
-#define LATE_MS_MAX (3600 * 1000)
+#define LATE_MS_MAX 3600000u
 
 static void expire(struct service *s, uint64_t now_ns)
 {

@@ -29,16 +29,9 @@ int service_get(struct service *s, const struct tenant *tenant, const char *id,
 }
 
 int service_list(struct service *s, const struct tenant *tenant, const struct job_filter *filter,
-                 struct job_info *ret, size_t *ret_n, bool *ret_more, struct err *err)
+                 struct jobstore_page *page, struct err *err)
 {
-    struct jobstore_page page = {.jobs = ret, .max = filter->limit};
-    int r = jobstore_list(s->c.store, tenant->name, filter, &page, err);
-
-    if (r == 0) {
-        *ret_n = page.n;
-        *ret_more = page.more;
-    }
-    return r;
+    return jobstore_list(s->c.store, tenant->name, filter, page, err);
 }
 
 int service_cancel(struct service *s, const struct tenant *tenant, const char *id,

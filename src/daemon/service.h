@@ -58,10 +58,12 @@ struct job_filter {
 
 #define JOB_PAGE_MAX 200u
 
-/* Newest first. ret has room for filter->limit; *ret_more: there are more. */
+struct jobstore_page;
+
+/* Newest first; jobstore.h has the page: room for as many as filter->limit. */
 must_use int service_list(struct service *s, const struct tenant *tenant,
-                          const struct job_filter *filter, struct job_info *ret, size_t *ret_n,
-                          bool *ret_more, struct err *err) nonnull_all;
+                          const struct job_filter *filter, struct jobstore_page *page,
+                          struct err *err) nonnull_all;
 
 /* Asks for the end. A queued job has ended when this returns; of others watch the state. */
 must_use int service_cancel(struct service *s, const struct tenant *tenant, const char *id,

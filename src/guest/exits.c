@@ -19,7 +19,7 @@
 #define MESSAGE_MAX 4096
 #define CPUS_MAX    32
 /* Where the pid is in what the kernel sends: behind its headers, the nest's and its own. */
-#define PID_OFFSET (NLMSG_HDRLEN + GENL_HDRLEN + 2 * NLA_HDRLEN)
+#define PID_OFFSET (NLMSG_HDRLEN + GENL_HDRLEN + NLA_HDRLEN + NLA_HDRLEN)
 
 struct request {
     struct nlmsghdr head;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/jobstore.h"
 #include "daemon/problem.h"
 #include "daemon/request.h"
 #include "job/verdict.h"
@@ -368,12 +369,12 @@ int service_get(struct service *s, const struct tenant *tenant, const char *id,
 }
 
 int service_list(struct service *s, const struct tenant *tenant, const struct job_filter *filter,
-                 struct job_info *ret, size_t *ret_n, bool *ret_more, struct err *err)
+                 struct jobstore_page *page, struct err *err)
 {
     bool begun = filter->after[0] == '\0';
-    size_t n = 0;
 
-    *ret_more = false;
+    page->n = 0;
+    page->more = false;
     for (size_t i = s->n; i > 0; i--) {
         const struct job_info *info = &s->jobs[i - 1].info;
 
@@ -382,14 +383,13 @@ int service_list(struct service *s, const struct tenant *tenant, const struct jo
         } else if (strcmp(info->tenant, tenant->name) == 0 &&
                    (filter->state < 0 || filter->state == (int)info->state) &&
                    (filter->verdict < 0 || filter->verdict == info->verdict)) {
-            if (n == filter->limit) {
-                *ret_more = true;
+            if (page->n == page->max) {
+                page->more = true;
                 break;
             }
-            ret[n++] = *info;
+            page->jobs[page->n++] = *info;
         }
     }
-    *ret_n = n;
     return begun ? 0 : not_found(err);
 }
 
