@@ -168,7 +168,7 @@ static int read_config(const struct daemon_options *o, struct config *ret, struc
             ret->listen.n++;
         }
     }
-    return r;
+    return r < 0 ? r : config_check(ret, err);
 }
 
 /* Root never serves: a user is needed, and there is no silent second choice. */

@@ -280,7 +280,7 @@ const struct config_member config_members[] = {
      .help = "images that jobs may use; none: all"},
     {.path = "default_quota.isolation", .kind = CONFIG_CHOICE, .reload = true,
      AT(default_quota.isolation), .def = SPEC_ISOLATION_HARDWARE, .choices = isolations,
-     .help = "the weakest isolation that jobs are run with"},
+     .help = "the weakest isolation that jobs are run with; emulated is an opt-in"},
     {.path = "default_quota.pinned", .kind = CONFIG_BOOL, .reload = true, AT(default_quota.pinned),
      .help = "images only as NAME@sha256:HEX"},
 };

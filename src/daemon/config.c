@@ -317,7 +317,7 @@ static int walk(struct config *c, const char *prefix, json_t *object, struct err
     return 0;
 }
 
-static int check_all(const struct config *c, struct err *err)
+int config_check(const struct config *c, struct err *err)
 {
     bool tls = c->tls_cert != NULL;
 
@@ -369,7 +369,7 @@ int config_parse(struct config *c, const char *name, const char *text, size_t le
     }
     r = walk(c, "", root, err);
     if (r == 0) {
-        r = check_all(c, err);
+        r = config_check(c, err);
     }
     settle_images(c);
     return r < 0 ? err_wrap(err, "%s", name) : 0;

@@ -71,6 +71,9 @@ must_use int config_parse(struct config *c, const char *name, const char *text, 
 /* The same from a file. ERR_USAGE also if others than we or root own it, or can write it. */
 must_use int config_load(struct config *c, const char *path, struct err *err) nonnull_all;
 
+/* What needs the whole: once more where the command line changed something of it. ERR_USAGE. */
+must_use int config_check(const struct config *c, struct err *err) nonnull_all;
+
 /*
  * Moves from *next what a reload can change. What it can't and differs stays, and its path is
  * appended to ret_kept, with a newline: it needs a restart. ERR_HOST/-ENOMEM.

@@ -318,6 +318,8 @@ def check(t):
     p = subprocess.run([str(AIRLOCKD), "--check", "--config", str(d.write_config())], capture_output=True,
                        check=False)
     t.equal(p.returncode, 0, f"a good one ({p.stderr})")
+    p = subprocess.run([str(AIRLOCKD), "--check", "--listen", "0.0.0.0:7380"], capture_output=True, check=False)
+    t.true(p.returncode == 2 and "tls" in p.stderr.decode(), f"the command line may not open what the file may not: {p}")
 
 
 @case("with a full disk jobs are refused or end with a reason, and it recovers by itself", root=True)
