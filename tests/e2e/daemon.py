@@ -217,7 +217,8 @@ class Daemon:
             for line in answer:
                 line = line.decode().rstrip("\n")
                 if line == "" and "data" in fields:
-                    yield int(fields["id"]), fields["event"], json.loads(fields["data"])
+                    # A long event comes in pieces, of which the last has the number.
+                    yield int(fields.get("id", 0)), fields["event"], json.loads(fields["data"])
                     fields = {}
                 elif line and not line.startswith(":"):
                     key, _, value = line.partition(":")
