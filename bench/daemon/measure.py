@@ -5,6 +5,7 @@ bench/daemon/measure.py accept [--rate 200] [--seconds 20]   time until a job is
 bench/daemon/measure.py overhead [--jobs 40]                  what HTTP adds to a job of the pool
 bench/daemon/measure.py idle [--connections 2000] [--slow 200] p99 of a request beside idle and dripping connections
 bench/daemon/measure.py memory [--jobs 10000] [--run]         memory of the daemon over many jobs
+bench/daemon/measure.py pressure [--jobs 200] [--leave 2048]   jobs while all but so many MiB of the host's memory are taken
 bench/daemon/measure.py all                                   each with its defaults
 
 The state is that of the end-to-end tests: $AIRLOCK_TEST_STATE, or build/state. memory cancels its jobs in the queue;
@@ -16,6 +17,7 @@ import os
 import pathlib
 import resource
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -230,7 +232,62 @@ def memory(t, options):
         return {"points": points, "growth_kib": points[-1]["daemon"] - points[len(points) // 4]["daemon"]}
 
 
-WHAT = {"accept": accept, "overhead": overhead, "idle": idle, "memory": memory}
+def meminfo(name):
+    text = pathlib.Path("/proc/meminfo").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith(name + ":"))
+
+
+def oom_kills():
+    text = pathlib.Path("/proc/vmstat").read_text(encoding="ascii")
+    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("oom_kill "))
+
+
+HOG = """
+import mmap, sys
+m = mmap.mmap(-1, int(sys.argv[1]))
+for at in range(0, len(m), 4096): m[at] = 1
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def pressure(t, options):
+    """Jobs by the hundred while something else has most of the host's memory: some touch all of theirs, some too much."""
+    kinds = [("success", "print(1)\n"), ("success", "b = bytearray(180 << 20)\nprint(len(b))\n"),
+             ("oom", "k = []\nwhile True: k.append(bytearray(1 << 20))\n"), ("user_exception", "raise SystemExit(3)\n")]
+    free = meminfo("MemAvailable")
+    before = oom_kills()
+    hog = subprocess.Popen([sys.executable, "-c", HOG, str((free - options.leave * 1024) * 1024)], text=True,
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        hog.stdout.readline()
+        left = [meminfo("MemAvailable")]
+        with Daemon(t, **WIDE) as d:
+            begun = time.perf_counter()
+            wants = {d.accepted(kinds[n % 4][1]): kinds[n % 4][0] for n in range(options.jobs)}
+            verdicts, wrong, most = {}, [], 0
+            waiting = dict(wants)
+            while waiting:
+                for name in list(waiting)[:20]:
+                    doc = d.get(name)
+                    if doc["state"] == "ended":
+                        want = waiting.pop(name)
+                        key = f"{want}: {doc['verdict']}" + (f" ({doc['reason']})" if doc["verdict"] == "oom" else "")
+                        verdicts[key] = verdicts.get(key, 0) + 1
+                        if doc["verdict"] != want:
+                            wrong.append(f"{name}: {doc['verdict']} ({doc['reason']}), not {want}")
+                left.append(meminfo("MemAvailable"))
+                most = max(most, int(d.metrics()["airlock_jobs_running"]))
+                time.sleep(0.2)
+            seconds = time.perf_counter() - begun
+    finally:
+        hog.communicate()
+    return {"jobs": options.jobs, "seconds": round(seconds, 1), "memory_free_kib": free, "left_kib": left[0],
+            "least_kib": min(left), "most_running": most, "verdicts": verdicts, "wrong": wrong,
+            "oom_kills_of_the_host": oom_kills() - before}
+
+
+WHAT = {"accept": accept, "overhead": overhead, "idle": idle, "memory": memory, "pressure": pressure}
 
 
 def main():
@@ -241,13 +298,14 @@ def main():
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--connections", type=int, default=2000)
     parser.add_argument("--slow", type=int, default=200)
+    parser.add_argument("--leave", type=int, default=2048)
     parser.add_argument("--run", action="store_true")
     options = parser.parse_args()
     given = options.jobs
     report = {"cpus": os.cpu_count(), "kernel": os.uname().release, "load": os.getloadavg()[0]}
     for name in WHAT if options.what == "all" else [options.what]:
         say(f"{name} ...")
-        options.jobs = given or {"overhead": 40, "memory": 10000}.get(name, 0)
+        options.jobs = given or {"overhead": 40, "memory": 10000, "pressure": 200}.get(name, 0)
         harness.WORK.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=harness.WORK) as directory:
             report[name] = WHAT[name](harness.Context(directory), options)

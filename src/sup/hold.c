@@ -166,10 +166,10 @@ int hold_take(struct hold *hold, const struct store *store, const struct ledger_
     return r < 0 ? r : ledger_admit(store->dirfd, need, &capacity_of_slots, &hold->slot, err);
 }
 
-int hold_set_disk(struct hold *hold, const struct store *store, uint64_t disk_bytes,
+int hold_set_need(struct hold *hold, const struct store *store, const struct ledger_need *need,
                   struct err *err)
 {
-    return ledger_set_disk(&hold->slot, store->dirfd, disk_bytes, &capacity_of_slots, err);
+    return ledger_set_need(&hold->slot, store->dirfd, need, &capacity_of_slots, err);
 }
 
 const char *hold_instead(enum cgroup_limit limit)

@@ -54,9 +54,9 @@ void hold_set_capacity(const struct ledger_capacity *capacity) nonnull_all;
 must_use int hold_take(struct hold *hold, const struct store *store, const struct ledger_need *need,
                        struct err *err) nonnull_all;
 
-/* What the slot holds of the disk, from now on. As ledger_set_disk(). */
-must_use int hold_set_disk(struct hold *hold, const struct store *store, uint64_t disk_bytes,
-                           struct err *err) nonnull_all;
+/* What the slot holds of the host, from now on. As ledger_set_need(). */
+must_use int hold_set_need(struct hold *hold, const struct store *store,
+                           const struct ledger_need *need, struct err *err) nonnull_all;
 
 /*
  * Makes the machine's control groups; store_fd is on the disk whose bandwidth is bounded. A limit

@@ -105,7 +105,7 @@ static int sum_one(void *arg, enum ledger_state state, const struct ledger_entry
     if (entry->machine_id[0] == '\0') { /* being released */
         return 0;
     }
-    sums->machines++;
+    sums->machines += entry->vcpus > 0; /* else it waits */
     sums->memory = add(sums->memory, entry->memory_bytes);
     sums->untouched = add(sums->untouched, less(entry->memory_bytes, touched_bytes(entry)));
     sums->vcpus = add(sums->vcpus, entry->vcpus);
@@ -173,25 +173,19 @@ static int check_budget(const struct budget *b, uint64_t machines, struct err *e
                    b->capacity / b->scale, b->unit, machines);
 }
 
-static struct budget disk_budget(uint64_t need_bytes, const struct ledger_capacity *c,
-                                 const struct sums *sums)
-{
-    return (struct budget){"disk",     " MiB",     MIB,
-                           need_bytes, sums->disk, less(c->disk_free_bytes, c->disk_reserve_bytes),
-                           ENOSPC};
-}
-
-static int check_capacity(const struct ledger_need *need, const struct ledger_capacity *c,
-                          const struct sums *sums, struct err *err)
+/* need: what comes to what is promised already; machines: 1, or 0 if it is one of them. */
+static int check_capacity(const struct ledger_need *need, uint64_t machines,
+                          const struct ledger_capacity *c, const struct sums *sums, struct err *err)
 {
     const struct budget budgets[] = {
-        {"machines at once", "", 1, 1, sums->machines, c->machines, EAGAIN},
+        {"machines at once", "", 1, machines, sums->machines, c->machines, EAGAIN},
         {"vCPUs", "", 1, need->vcpus, sums->vcpus, c->vcpus, EAGAIN},
         {"memory in total", " MiB", MIB, need->memory_bytes, sums->memory,
          less(c->memory_total_bytes, c->memory_reserve_bytes), ENOMEM},
         {"memory available", " MiB", MIB, need->memory_bytes, sums->untouched,
          less(c->memory_available_bytes, c->memory_reserve_bytes), ENOMEM},
-        disk_budget(need->disk_bytes, c, sums),
+        {"disk", " MiB", MIB, need->disk_bytes, sums->disk,
+         less(c->disk_free_bytes, c->disk_reserve_bytes), ENOSPC},
     };
 
     if (sums->unreadable[0] != '\0') {
@@ -309,7 +303,7 @@ int ledger_admit(int store_fd, const struct ledger_need *need,
         r = ledger_ask_host(store_fd, &c, err);
     }
     if (r == 0) {
-        r = check_capacity(need, &c, &sums, err);
+        r = check_capacity(need, 1, &c, &sums, err);
     }
     if (r < 0) {
         return r;
@@ -383,31 +377,38 @@ int ledger_note_monitor(struct ledger_slot *slot, pid_t pid, uint64_t disk_left_
     return r < 0 ? err_sys_num(err, -r, "write 'slots/%u'", slot->number) : 0;
 }
 
-int ledger_set_disk(struct ledger_slot *slot, int store_fd, uint64_t disk_bytes,
+int ledger_set_need(struct ledger_slot *slot, int store_fd, const struct ledger_need *need,
                     const struct ledger_capacity *capacity, struct err *err)
 {
     struct ledger_capacity c = *capacity;
+    struct ledger_need more = {0};
     struct sums sums = {0};
     struct ledger_dir dir;
     auto_fd int lock = -1;
     struct ledger_entry entry;
     int r = look_at_own(slot, &dir, &lock, &entry, err);
 
-    if (r == 0 && disk_bytes > entry.disk_bytes) {
+    if (r < 0) {
+        return r;
+    }
+    more.memory_bytes = less(need->memory_bytes, entry.memory_bytes);
+    more.vcpus = less(need->vcpus, entry.vcpus);
+    more.disk_bytes = less(need->disk_bytes, entry.disk_bytes);
+    if (more.memory_bytes > 0 || more.vcpus > 0 || more.disk_bytes > 0) {
         r = ledger_each(&dir, sum_one, &sums, err);
         if (r == 0) {
             r = ledger_ask_host(store_fd, &c, err);
         }
         if (r == 0) {
-            const struct budget budget = disk_budget(disk_bytes - entry.disk_bytes, &c, &sums);
-
-            r = check_budget(&budget, sums.machines, err);
+            r = check_capacity(&more, entry.vcpus == 0 && need->vcpus > 0, &c, &sums, err);
         }
     }
     if (r < 0) {
         return r;
     }
-    entry.disk_bytes = disk_bytes;
+    entry.memory_bytes = need->memory_bytes;
+    entry.vcpus = need->vcpus;
+    entry.disk_bytes = need->disk_bytes;
     r = ledger_put(slot->fd, &entry);
     return r < 0 ? err_sys_num(err, -r, "write 'slots/%u'", slot->number) : 0;
 }

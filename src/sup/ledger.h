@@ -43,8 +43,8 @@
 struct ledger_need {
     const char *machine_id; /* borrowed */
     uint64_t memory_bytes;  /* the machine's and the monitor's overhead */
-    uint64_t vcpus;
-    uint64_t disk_bytes; /* most that it may write below the state directory */
+    uint64_t vcpus;         /* 0: it waits for a job, see ledger_set_need() */
+    uint64_t disk_bytes;    /* most that it may write below the state directory */
 };
 
 /* What there is. 0 = the default, read from the host while the lock is held. */
@@ -115,10 +115,11 @@ must_use int ledger_note_monitor(struct ledger_slot *slot, pid_t pid, uint64_t d
                                  struct err *err) nonnull_all;
 
 /*
- * The machine's need of disk becomes another one; more of it only if the host has it, as
- * ledger_admit(): ERR_LIMIT/-ENOSPC, and the slot is as before.
+ * The machine's need becomes another one (machine_id is not looked at); of what grows only if the
+ * host has it, as ledger_admit(): ERR_LIMIT, and the slot is as before. Without vCPUs the machine
+ * waits, and is none of those at once.
  */
-must_use int ledger_set_disk(struct ledger_slot *slot, int store_fd, uint64_t disk_bytes,
+must_use int ledger_set_need(struct ledger_slot *slot, int store_fd, const struct ledger_need *need,
                              const struct ledger_capacity *capacity, struct err *err) nonnull_all;
 
 /*

@@ -21,3 +21,8 @@ struct ledger_need need_of_spec(const struct spec *spec, bool has_job)
                       (need_archive(spec) ? l->input_bytes + spec->archive_len : 0),
     };
 }
+
+struct ledger_need need_of_waiting(void)
+{
+    return (struct ledger_need){.memory_bytes = ENGINE_WAITING_BYTES};
+}

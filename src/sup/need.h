@@ -10,5 +10,8 @@
  */
 must_use struct ledger_need need_of_spec(const struct spec *spec, bool has_job) nonnull_all;
 
+/* Of one that waits, whatever it waits for. */
+must_use struct ledger_need need_of_waiting(void);
+
 /* True if the inputs come as an archive. */
 must_use bool need_archive(const struct spec *spec) nonnull_all;

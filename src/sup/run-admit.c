@@ -17,11 +17,6 @@
 #include "sys/fd.h"
 #include "sys/unique.h"
 
-uint64_t run_disk_need(const struct run *run)
-{
-    return need_of_spec(run->spec, run->has_job).disk_bytes;
-}
-
 /* A place among the host's machines, or capacity_rejected. */
 void run_take_slot(struct run *run)
 {
@@ -29,7 +24,6 @@ void run_take_slot(struct run *run)
     struct ledger_need need = need_of_spec(run->spec, run->has_job);
 
     need.machine_id = run->result.machine_id;
-    run->disk_held = need.disk_bytes;
     if (hold_take(run->hold, run->store, &need, &err) < 0 ||
         reaper_start(run->hold, &run->reaper_work, &run->reaper, &err) < 0) {
         run_decide_by_err(run, &err, "admit");

@@ -66,7 +66,6 @@ struct run {
     enum session_state phase_of_deadline;
     unsigned int mounts_before;
     int output_fd;
-    uint64_t disk_held;  /* bytes of disk that the slot was taken for */
     uint64_t file_bound; /* most the monitor may write to any file */
     bool streaming;
     bool over; /* a deciding event other than the program's exit was recorded */
@@ -131,8 +130,6 @@ void run_stage(struct run *run) nonnull_all;      /* fills them */
 void run_start_machine(struct run *run, struct host_tsc tsc) nonnull_all;
 /* Binds the job to the machine: its session and what the monitor may write. */
 void run_bind_job(struct run *run) nonnull_all;
-/* Bytes of disk that the job may need below the state directory. */
-uint64_t run_disk_need(const struct run *run) nonnull_all;
 /* The engine's own default of --cpu. */
 void run_engine_defaults(struct run *run) nonnull_all;
 

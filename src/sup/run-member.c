@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sup/need.h"
 #include "sup/run-internal.h"
 #include "sup/run.h"
 #include "sys/clock.h"
@@ -128,10 +129,23 @@ static void rehearse(struct run *run)
     buf_fini(&stage.program_data);
 }
 
+/* What a machine with a job may have; it had less while it waited. */
+static int hold_all(struct run *run, const struct spec *spec, struct err *err)
+{
+    const struct ledger_need need = need_of_spec(spec, true);
+
+    return hold_set_need(run->hold, run->store, &need, err);
+}
+
 static void wait_for_job(struct run *run)
 {
+    const struct ledger_need waiting = need_of_waiting();
     struct err err = ERR_INIT;
 
+    if (hold_set_need(run->hold, run->store, &waiting, &err) < 0) {
+        run_decide_by_err(run, &err, "pool");
+        return;
+    }
     if (client_put(run->client, SUP_WAITS, NULL, 0) < 0) {
         run_decide(run, EVENT_HOST_FAULT, "pool", "out of memory");
         return;
@@ -148,6 +162,8 @@ static void wait_for_job(struct run *run)
     } else if (!class_fits(run->store, run->spec, &run->handover.spec) ||
                !template_fits(&run->template, &run->handover.spec)) {
         run_decide(run, EVENT_HOST_FAULT, "pool", "the job asks for another machine");
+    } else if (hold_all(run, &run->handover.spec, &err) < 0) {
+        run_decide(run, EVENT_HOST_FAULT, "pool", err.msg);
     } else if (fchdir(run->handover.dir_fd) < 0) {
         (void)err_sys(&err, "go to the caller's working directory");
         run_decide(run, EVENT_HOST_FAULT, "pool", err.msg);
@@ -173,9 +189,6 @@ static void change_reaper(struct run *run)
 static void take_job(struct run *run)
 {
     const struct handover *h = &run->handover;
-    uint64_t held = run->disk_held;
-    struct err err = ERR_INIT;
-
     run->has_job = true;
     run->streaming = h->streaming;
     run->submitted_ns = h->submitted_ns;
@@ -194,10 +207,6 @@ static void take_job(struct run *run)
     run_phase(run, "stage");
     run_note_submission(run);
     change_reaper(run);
-    if (!run->over && run_disk_need(run) > held &&
-        hold_set_disk(run->hold, run->store, run_disk_need(run), &err) < 0) {
-        run_decide_by_err(run, &err, "admit");
-    }
     run->result.phases.admitted = run_now(run);
 }
 

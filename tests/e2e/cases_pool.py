@@ -288,14 +288,24 @@ def owner_killed(t):
             "files of the state directory")
 
 
-@case("waiting machines count in the ledger")
+@case("waiting machines count in the ledger with what they have, and with a job as any other")
 def counted(t):
+    def slots(name):
+        texts = [p.read_text() for p in (pool.state / "slots").iterdir() if p.name != "lock" and p.stat().st_size > 0]
+        return sorted(int(line.split("=")[1]) for s in texts for line in s.split("\n") if line.startswith(name + "="))
+
     pool = Pool(t, 2)
     pool.fill(2, "--memory", "300M")
-    slots = [p.read_text() for p in (pool.state / "slots").iterdir() if p.name != "lock" and p.stat().st_size > 0]
-    memory = [int(line.split("=")[1]) for slot in slots for line in slot.split("\n") if line.startswith("memory=")]
-    t.equal(len(memory), 2, "slots")
-    t.true(all(m >= (448 + 192) << 20 for m in memory), f"memory of the slots: {memory}")
+    t.equal((slots("memory"), slots("vcpus")), ([96 << 20] * 2, [0, 0]), "what two that wait promise")
+    t.write("wait.py", "import time\nprint('on', flush=True)\ntime.sleep(3)\n")
+    taker = threading.Thread(target=pool.job, args=(t.path("wait.py"), "--memory", "300M"))
+    taker.start()
+    end = time.monotonic() + 20
+    while 1 not in slots("vcpus"):
+        t.true(time.monotonic() < end, f"a member with a job promises {slots('memory')}")
+        time.sleep(0.05)
+    t.true((448 + 192) << 20 in slots("memory"), f"a member with a job promises {slots('memory')}")
+    taker.join()
     pool.end()
 
 

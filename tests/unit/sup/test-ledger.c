@@ -410,6 +410,20 @@ static void disk_that_a_machine_has_written_is_not_counted_twice(void **state)
     ledger_release(&b);
 }
 
+static struct ledger_need with_disk(struct ledger_need need, uint64_t disk_bytes)
+{
+    need.disk_bytes = disk_bytes;
+    return need;
+}
+
+static int set_disk(struct ledger_slot *slot, const char *id, uint64_t disk_bytes,
+                    const struct ledger_capacity *c, struct err *err)
+{
+    const struct ledger_need n = with_disk(need(id), disk_bytes);
+
+    return ledger_set_need(slot, store, &n, c, err);
+}
+
 static void a_machine_gets_more_disk_only_if_the_host_has_it(void **state)
 {
     struct ledger_capacity c = roomy;
@@ -421,19 +435,55 @@ static void a_machine_gets_more_disk_only_if_the_host_has_it(void **state)
 
     c.disk_free_bytes = 25 * MIB + MIB; /* two and a half */
     assert_ok(ledger_admit(store, &first, &c, &a, &err), &err);
-    assert_int_equal(ledger_set_disk(&a, store, 25 * MIB + 1, &c, &err), -ENOSPC);
+    assert_int_equal(set_disk(&a, "first", 25 * MIB + 1, &c, &err), -ENOSPC);
     assert_non_null(strstr(err.msg, "disk"));
     err = (struct err)ERR_INIT;
     assert_ok(ledger_admit(store, &next, &c, &b, &err), &err); /* the slot is as before */
-    assert_int_equal(ledger_set_disk(&a, store, 15 * MIB + 1, &c, &err), -ENOSPC);
+    assert_int_equal(set_disk(&a, "first", 15 * MIB + 1, &c, &err), -ENOSPC);
     err = (struct err)ERR_INIT;
-    assert_ok(ledger_set_disk(&a, store, 15 * MIB, &c, &err), &err); /* exactly full */
-    assert_int_equal(ledger_set_disk(&b, store, 10 * MIB + 1, &c, &err), -ENOSPC);
+    assert_ok(set_disk(&a, "first", 15 * MIB, &c, &err), &err); /* exactly full */
+    assert_int_equal(set_disk(&b, "next", 10 * MIB + 1, &c, &err), -ENOSPC);
     err = (struct err)ERR_INIT;
-    assert_ok(ledger_set_disk(&a, store, MIB, &c, &err), &err); /* less is always fine */
-    assert_ok(ledger_set_disk(&b, store, 24 * MIB, &c, &err), &err);
+    assert_ok(set_disk(&a, "first", MIB, &c, &err), &err); /* less is always fine */
+    assert_ok(set_disk(&b, "next", 24 * MIB, &c, &err), &err);
     ledger_release(&a);
     ledger_release(&b);
+}
+
+static void a_machine_that_waits_takes_little_until_it_has_a_job(void **state)
+{
+    struct ledger_capacity c = roomy;
+    const struct ledger_need first = need("first");
+    const struct ledger_need next = need("next");
+    const struct ledger_need waiting = {.memory_bytes = MIB};
+    struct ledger_usage usage = {.machines = 9};
+    struct ledger_slot a = LEDGER_SLOT_INIT;
+    struct ledger_slot b = LEDGER_SLOT_INIT;
+    struct err err = ERR_INIT;
+
+    c.machines = 1;
+    c.vcpus = first.vcpus;
+    c.memory_total_bytes = c.memory_reserve_bytes + first.memory_bytes + MIB;
+    assert_ok(ledger_admit(store, &first, &c, &a, &err), &err);
+    assert_ok(ledger_set_need(&a, store, &waiting, &c, &err), &err);
+    assert_ok(ledger_usage(store, &c, &usage, &err), &err);
+    assert_int_equal(usage.machines, 0);
+    assert_int_equal(usage.memory_bytes, MIB);
+    assert_ok(ledger_admit(store, &next, &c, &b, &err), &err); /* another takes the place */
+    assert_int_equal(ledger_set_need(&a, store, &first, &c, &err), -EAGAIN);
+    assert_non_null(strstr(err.msg, "machines"));
+    err = (struct err)ERR_INIT;
+    c.machines = 2;
+    assert_int_equal(ledger_set_need(&a, store, &first, &c, &err), -EAGAIN);
+    assert_non_null(strstr(err.msg, "vCPUs"));
+    err = (struct err)ERR_INIT;
+    c.vcpus *= 2;
+    assert_int_equal(ledger_set_need(&a, store, &first, &c, &err), -ENOMEM);
+    err = (struct err)ERR_INIT;
+    ledger_release(&b);
+    assert_ok(ledger_set_need(&a, store, &first, &c, &err), &err);
+    assert_int_equal(ledger_admit(store, &next, &c, &b, &err), -ENOMEM);
+    ledger_release(&a);
 }
 
 static void uids_are_the_slots_own_and_out_of_everybodys_range(void **state)
@@ -567,6 +617,7 @@ TEST_MAIN(S(one_machine_too_many_is_refused_until_one_goes),
           S(memory_that_the_monitor_has_is_not_counted_twice),
           S(disk_that_a_machine_has_written_is_not_counted_twice),
           S(a_machine_gets_more_disk_only_if_the_host_has_it),
+          S(a_machine_that_waits_takes_little_until_it_has_a_job),
           S(uids_are_the_slots_own_and_out_of_everybodys_range),
           S(only_our_own_ownerless_groups_are_stale),
           S(a_directory_that_others_may_write_and_links_are_refused),
