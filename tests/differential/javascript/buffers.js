@@ -1,4 +1,4 @@
-// differential: {}
+// differential: {"known": "the pool of small Buffers has another offset"}
 const { Blob, File, transcode } = require('buffer');
 const a = Buffer.from('a');
 const b = Buffer.from('b');

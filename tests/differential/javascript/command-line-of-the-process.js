@@ -1,2 +1,2 @@
-// differential: {"args": ["one", "two words"], "known": "/proc/self/cmdline has no arguments of the job"}
+// differential: {"args": ["one", "two words"]}
 console.log(JSON.stringify(require('fs').readFileSync('/proc/self/cmdline', 'latin1')));

@@ -1,2 +1,2 @@
-// differential: {"env": {"ONE": "1", "TWO": "2 3"}, "known": "/proc/self/environ has no --env of the job"}
+// differential: {"env": {"ONE": "1", "TWO": "2 3"}}
 console.log(require('fs').readFileSync('/proc/self/environ', 'utf8').split('\0'));
