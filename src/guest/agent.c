@@ -524,8 +524,9 @@ enum {
 
 static void fill_polls(const struct agent *a, struct pollfd p[P_COUNT])
 {
-    bool live = is_live(a) || a->state == AGENT_KILLING;
-    bool room = live && channel_has_room(&a->ch);
+    /* Not while it starts: what it writes at once must not be told before its start is. */
+    bool runs = a->state == AGENT_RUNNING || a->state == AGENT_KILLING;
+    bool room = runs && channel_has_room(&a->ch);
 
     p[P_CHANNEL] = (struct pollfd){.fd = a->ch.fd, .events = POLLIN};
     if (channel_queued(&a->ch) > 0) {
