@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +32,7 @@
 #include "daemon/tenant-file.h"
 #include "daemon/tenant.h"
 #include "image/store.h"
+#include "sys/account.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -59,6 +59,7 @@ struct listener {
 struct daemon {
     struct daemon_options options;
     struct config config;
+    struct user owner; /* whom the front half becomes */
     struct notify notify;
     struct listener listeners[CONFIG_LIST_MAX + NOTIFY_LISTEN_MAX];
     size_t n_listeners;
@@ -172,12 +173,14 @@ static int read_config(const struct daemon_options *o, struct config *ret, struc
 }
 
 /* Root never serves: a user is needed, and there is no silent second choice. */
-static int choose_user(struct config *config, struct err *err)
+static int choose_user(struct config *config, struct user *ret, struct err *err)
 {
+    struct err none = ERR_INIT;
+
     if (geteuid() != 0 || config->user != NULL) {
-        return 0;
+        return user_find(config->user, ret, err);
     }
-    if (getpwnam(DEFAULT_USER) == NULL) { /* NOLINT(concurrency-mt-unsafe): one thread */
+    if (user_find(DEFAULT_USER, ret, &none) < 0) {
         return err_usage(err, "started as root, airlockd needs a user to become: make one with "
                               "`useradd --system " DEFAULT_USER "`, or name one with --user");
     }
@@ -204,10 +207,15 @@ static int clear_path(const struct config_address *a, const char *path, struct e
     return unlink(path) < 0 ? err_sys(err, "remove '%s'", path) : 0;
 }
 
+/* Nothing that root makes for somebody else is theirs by itself. */
+static bool must_give(const struct daemon *d)
+{
+    return d->owner.uid != geteuid();
+}
+
 static int listen_on(struct daemon *d, const char *text, struct err *err)
 {
     const char *path = strncmp(text, "unix:", 5) == 0 ? text + 5 : NULL;
-    const struct passwd *pw = NULL;
     struct config_address a = {.len = 0};
     auto_fd int fd = -1;
     const int on = 1;
@@ -225,9 +233,7 @@ static int listen_on(struct daemon *d, const char *text, struct err *err)
         return err_sys(err, "listen on '%s'", text);
     }
     if (path != NULL) {
-        pw = d->config.user != NULL ? getpwnam(d->config.user) /* NOLINT(concurrency-mt-unsafe) */
-                                    : NULL;
-        if ((pw != NULL && geteuid() == 0 && lchown(path, pw->pw_uid, pw->pw_gid) < 0) ||
+        if ((must_give(d) && lchown(path, d->owner.uid, d->owner.gid) < 0) ||
             chmod(path, 0660) < 0) {
             return err_sys(err, "give '%s' to its user", path);
         }
@@ -266,7 +272,6 @@ static int open_listeners(struct daemon *d, struct err *err)
 static int open_state(struct daemon *d, struct err *err)
 {
     auto_store struct store store = STORE_INIT;
-    const struct passwd *pw = NULL;
     int r = store_open(d->options.state, &store, err);
 
     if (r < 0) {
@@ -278,18 +283,14 @@ static int open_state(struct daemon *d, struct err *err)
     d->state_fd = STEAL_FD(&store.dirfd);
     d->state_path = STEAL_PTR(&store.path);
     r = fd_open_nolink(d->state_fd, "daemon", O_RDONLY | O_DIRECTORY, 0, &d->daemon_fd, err);
-    if (r < 0 || d->config.user == NULL || geteuid() != 0) {
-        return r < 0 ? r : token_open_dir(d->state_fd, true, &d->tokens_fd, err);
+    if (r == 0 && must_give(d) && fchown(d->daemon_fd, d->owner.uid, d->owner.gid) < 0) {
+        r = err_sys(err, "give 'daemon' in the state directory to '%s'", d->config.user);
     }
-    pw = getpwnam(d->config.user); /* NOLINT(concurrency-mt-unsafe): one thread */
-    if (pw == NULL) {
-        return err_usage(err, "there is no user '%s' here", d->config.user);
+    if (r == 0) {
+        r = token_open_dir(d->state_fd, true, &d->tokens_fd, err);
     }
-    if (fchown(d->daemon_fd, pw->pw_uid, pw->pw_gid) < 0) {
-        return err_sys(err, "give 'daemon' in the state directory to '%s'", d->config.user);
-    }
-    r = token_open_dir(d->state_fd, true, &d->tokens_fd, err);
-    if (r == 0 && fchown(d->tokens_fd, pw->pw_uid, pw->pw_gid) < 0) { /* older than its user */
+    /* It may be older than its user. */
+    if (r == 0 && must_give(d) && fchown(d->tokens_fd, d->owner.uid, d->owner.gid) < 0) {
         r = err_sys(err, "give 'daemon/tokens' in the state directory to '%s'", d->config.user);
     }
     return r;
@@ -541,7 +542,7 @@ static int prepare(struct daemon *d, struct err *err)
     int r = notify_open(&d->notify, err);
 
     if (r == 0) {
-        r = choose_user(&d->config, err);
+        r = choose_user(&d->config, &d->owner, err);
     }
     if (r == 0) {
         (void)umask(022); /* the launcher's: what a jail shows must be readable in it */

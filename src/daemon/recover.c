@@ -22,8 +22,6 @@
 #define PAGE      64
 #define TRIES_MAX 60u /* half a second each: a supervisor has 15 s to clean up, its reaper more */
 
-int recover_jobs(struct service *s, struct err *err) nonnull_all;
-
 static void interrupted(struct service *s, const char *id, const char *text)
 {
     ending_waiting(s, id, AIRLOCK_SANDBOX_FAILURE, "daemon", text);

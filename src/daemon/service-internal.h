@@ -31,6 +31,9 @@
 #include "daemon/rate.h"
 #include "daemon/service-run.h"
 
+/* The record of a job's machine, beside the job's other files. */
+#define SERVICE_RECORD_NAME "record.json"
+
 /* Asked of the launcher at once by us; it takes LAUNCHER_ASKED_MAX. */
 #define SERVICE_STARTS_MAX 48u
 
@@ -128,7 +131,9 @@ struct ending_said {
 must_use int ending_read(const uint8_t *json, size_t len, struct ending_said *ret,
                          struct err *err) nonnull_all;
 
-/* recover.c: one answer to a question about a job of the daemon's life before. */
+/* recover.c: what the store says was accepted and has not ended. */
+must_use int recover_jobs(struct service *s, struct err *err) nonnull_all;
+/* One answer to a question about a job of the daemon's life before. */
 void recover_answer(struct service *s, const struct asked_record *asked,
                     const struct launcher_answer *answer) nonnull_all;
 

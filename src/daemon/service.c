@@ -9,8 +9,7 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-#define RECORD_NAME "record.json"
-#define RECORD_MAX  (1 * MIB)
+#define RECORD_MAX (1 * MIB)
 
 uint64_t service_real_ms(void)
 {
@@ -185,8 +184,8 @@ int service_record(struct service *s, const struct tenant *tenant, const char *i
     if (r < 0) {
         return r;
     }
-    if (fd_open_nolink(dir, RECORD_NAME, O_RDONLY, 0, &file, &why) < 0 ||
-        fd_read_all(file, RECORD_NAME, &text, &why) < 0) {
+    if (fd_open_nolink(dir, SERVICE_RECORD_NAME, O_RDONLY, 0, &file, &why) < 0 ||
+        fd_read_all(file, SERVICE_RECORD_NAME, &text, &why) < 0) {
         return err_set(err, ERR_USAGE, ENOENT, "this job has no record (yet)");
     }
     *ret = json_loadb((const char *)text.data, text.len, 0, NULL);
@@ -318,8 +317,6 @@ static int make_queue(struct service *s, struct err *err)
 
     return r < 0 ? r : rates_new(&s->rates, err);
 }
-
-int recover_jobs(struct service *s, struct err *err) nonnull_all;
 
 int service_new(const struct service_config *config, struct service **ret, struct err *err)
 {

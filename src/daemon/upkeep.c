@@ -9,7 +9,6 @@
 #include "sys/clock.h"
 #include "sys/fd.h"
 
-#define RECORD_NAME     "record.json"
 #define RETENTION_NS    (10 * NS_PER_S)
 #define PAGE            64
 #define PURGES_MAX      32 /* at once: each is a rename, the sweep is the long part */
@@ -43,7 +42,7 @@ void upkeep_ask_record(struct service *s, const struct job_info *info, bool reco
 static int write_record(int dir, const struct buf *text, struct err *err)
 {
     auto_fd int fd = -1;
-    int r = fd_open_nolink(dir, RECORD_NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600, &fd, err);
+    int r = fd_open_nolink(dir, SERVICE_RECORD_NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600, &fd, err);
 
     return r < 0 ? r : fd_write_full(fd, text->data, text->len, err);
 }
