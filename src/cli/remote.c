@@ -69,12 +69,10 @@ static int read_state(const json_t *json, enum remote_state *ret)
 /* A verdict's number, -1 for none yet (null), -2 for anything else. */
 static int read_verdict(const json_t *json)
 {
-    const char *name = json_string_value(json);
+    int verdict = verdict_find(json_string_value(json));
 
-    for (int v = AIRLOCK_SUCCESS; name != NULL && v <= AIRLOCK_CANCELED; v++) {
-        if (strcmp(verdict_name((enum airlock_verdict)v), name) == 0) {
-            return v;
-        }
+    if (verdict >= 0) {
+        return verdict;
     }
     return json_is_null(json) || json == NULL ? -1 : -2;
 }

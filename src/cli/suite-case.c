@@ -7,7 +7,6 @@
 #include "job/text.h"
 #include "job/verdict.h"
 
-#define VERDICTS  10
 #define STDIN_MAX (64 * MIB)
 
 /* What a key's value may be; bits. */
@@ -172,22 +171,12 @@ static int check_object(json_t *object, const struct key *known, size_t n, struc
     return 0;
 }
 
-static bool is_verdict(const char *name)
-{
-    for (int v = 0; v < VERDICTS; v++) {
-        if (strcmp(verdict_name((enum airlock_verdict)v), name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int check_verdicts(const json_t *expect, struct err *err)
 {
     for (size_t i = 0; i < suite_texts(expect); i++) {
         const char *name = json_string_value(suite_text_at(expect, i));
 
-        if (!is_verdict(name)) {
+        if (verdict_find(name) < 0) {
             return err_usage(err, "key 'expect': '%s' is no verdict", text_of_str(name).s);
         }
     }

@@ -509,17 +509,6 @@ static bool has_ended(struct suite_job *job, struct proc_end *ret)
     return job->done || clock_mono_ns() < job->give_up_ns;
 }
 
-/* The exit code that `airlock run` gives for a verdict. */
-static int exit_code_of(const char *verdict)
-{
-    for (int v = AIRLOCK_SUCCESS; verdict != NULL && v <= AIRLOCK_CANCELED; v++) {
-        if (strcmp(verdict_name((enum airlock_verdict)v), verdict) == 0) {
-            return v;
-        }
-    }
-    return -1;
-}
-
 static int judge(const struct suite_setup *setup, struct suite_job *job, const struct proc_end *end,
                  struct err *err)
 {
@@ -545,7 +534,7 @@ static int judge(const struct suite_setup *setup, struct suite_job *job, const s
     json_decref(job->c->outcome.result);
     job->c->outcome.result = result;
     good = suite_judge(job->c, result,
-                       job->done       ? exit_code_of(verdict)
+                       job->done       ? verdict_find(verdict)
                        : end->signaled ? -1
                                        : end->code,
                        &why);

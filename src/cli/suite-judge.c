@@ -10,8 +10,7 @@
 #include "job/text.h"
 #include "job/verdict.h"
 
-#define VERDICTS 10
-#define SHOWN    60u /* bytes of a stream in a message */
+#define SHOWN 60u /* bytes of a stream in a message */
 
 struct judge {
     const struct suite_case *c;
@@ -375,7 +374,7 @@ static void check_always(struct judge *j, int exit_code)
     const json_t *cleanup = json_object_get(j->result, "cleanup");
     static const char *const streams[] = {"stdout", "stderr"};
 
-    if (exit_code < 0 || exit_code >= VERDICTS ||
+    if (exit_code < 0 || exit_code >= VERDICT_COUNT ||
         strcmp(verdict_name((enum airlock_verdict)exit_code), j->verdict) != 0) {
         miss(j, "airlock ended with %d, which is not the number of %s", exit_code, j->verdict);
     }

@@ -12,8 +12,6 @@
 #include "job/result.h"
 #include "job/verdict.h"
 
-#define VERDICTS 10
-
 void teller_fini(struct teller *t)
 {
     outlet_fini(&t->out);
@@ -117,14 +115,9 @@ static int read_report(const struct buf *text, struct report *ret, struct err *e
     const char *verdict = json_string_value(json_object_get(root, "verdict"));
     const char *message = json_string_value(json_object_get(root, "message"));
     static const char *const ends[] = {"killed_ns", "inspected_ns", "exported_ns", "cleaned_ns"};
-    int number = VERDICTS;
+    int number = verdict_find(verdict);
 
-    for (int v = 0; verdict != NULL && v < VERDICTS; v++) {
-        if (strcmp(verdict_name((enum airlock_verdict)v), verdict) == 0) {
-            number = v;
-        }
-    }
-    if (number == VERDICTS) {
+    if (number < 0) {
         json_decref(root);
         return err_set(err, ERR_HOST, EPROTO, "the supervisor gave no readable result");
     }

@@ -250,13 +250,10 @@ static int parse_filter(const struct call *call, struct job_filter *ret,
     uint64_t limit = 50;
     int r = query_u64(&call->query, "limit", 1, JOB_PAGE_MAX, &limit, ret_refusal);
 
-    *ret = (struct job_filter){.state = -1, .verdict = -1, .limit = (size_t)limit};
+    *ret =
+        (struct job_filter){.state = -1, .verdict = verdict_find(verdict), .limit = (size_t)limit};
     for (int i = JOB_QUEUED; state != NULL && i <= JOB_ENDED; i++) {
         ret->state = strcmp(state, job_state_name((enum job_state)i)) == 0 ? i : ret->state;
-    }
-    for (int i = 0; verdict != NULL && i <= AIRLOCK_CANCELED; i++) {
-        ret->verdict =
-            strcmp(verdict, verdict_name((enum airlock_verdict)i)) == 0 ? i : ret->verdict;
     }
     if (r == 0 && state != NULL && ret->state < 0) {
         return problem_set(ret_refusal, PROBLEM_BAD_PARAMETER, "state",

@@ -22,33 +22,22 @@ static uint64_t phase(const json_t *root, const char *name)
     return v > 0 ? (uint64_t)v : 0;
 }
 
-static int read_verdict(const json_t *root, struct ending_said *ret)
-{
-    const char *verdict = json_string_value(json_object_get(root, "verdict"));
-    const char *reason = json_string_value(json_object_get(root, "reason"));
-
-    for (size_t v = 0; verdict != NULL && v < JOBSTORE_VERDICTS; v++) {
-        if (strcmp(verdict_name((enum airlock_verdict)v), verdict) == 0) {
-            ret->verdict = (enum airlock_verdict)v;
-            (void)snprintf(ret->reason, sizeof(ret->reason), "%s", reason != NULL ? reason : "");
-            return 0;
-        }
-    }
-    return -EPROTO;
-}
-
 int ending_read(const uint8_t *json, size_t len, struct ending_said *ret, struct err *err)
 {
     json_t *root = json_loadb((const char *)json, len, JSON_ALLOW_NUL, NULL);
+    int verdict = verdict_find(json_string_value(json_object_get(root, "verdict")));
+    const char *reason = json_string_value(json_object_get(root, "reason"));
     const char *name = NULL;
     json_t *ok = NULL;
     json_int_t cpu = 0;
 
     *ret = (struct ending_said){.started = false};
-    if (root == NULL || read_verdict(root, ret) < 0) {
+    if (verdict < 0) {
         json_decref(root);
         return err_set(err, ERR_HOST, EPROTO, "the supervisor gave no readable result");
     }
+    ret->verdict = (enum airlock_verdict)verdict;
+    (void)snprintf(ret->reason, sizeof(ret->reason), "%s", reason != NULL ? reason : "");
     ret->started_ns = phase(root, "started_ns");
     ret->started = ret->started_ns != 0;
     ret->exited_ns = phase(root, "exited_ns");
@@ -113,29 +102,28 @@ static int write_files(struct active *a, struct err *err)
 
 static int write_end(struct active *a, struct err *err)
 {
-    struct ending_said said;
+    const struct ending_said *said = &a->said;
     struct jobstore_charge charge = {0};
-    int r = ending_read(a->result.data, a->result.len, &said, err);
+    int r = a->result.len == 0    ? err_set(err, ERR_HOST, ENOMEM, "there is no result to write")
+            : a->files.dirfd >= 0 ? write_files(a, err)
+                                  : 0;
 
-    if (r == 0 && a->files.dirfd >= 0) {
-        r = write_files(a, err);
-    }
     if (r < 0) {
         return r;
     }
     a->info.state = JOB_ENDED;
-    a->info.verdict = (int)said.verdict;
-    memcpy(a->info.reason, said.reason, sizeof(a->info.reason));
+    a->info.verdict = (int)said->verdict;
+    memcpy(a->info.reason, said->reason, sizeof(a->info.reason));
     a->info.ended_ms = service_real_ms();
     a->info.ended_ms =
         a->info.ended_ms < a->info.created_ms ? a->info.created_ms : a->info.ended_ms;
-    if (is_charged(&said)) {
-        charge = (struct jobstore_charge){.cpu_ns = said.cpu_ns,
-                                          .wall_ns = since(said.started_ns, said.exited_ns)};
+    if (is_charged(said)) {
+        charge = (struct jobstore_charge){.cpu_ns = said->cpu_ns,
+                                          .wall_ns = since(said->started_ns, said->exited_ns)};
     }
-    r = jobstore_end(a->s->c.store, &a->info, is_charged(&said) ? &charge : NULL, err);
+    r = jobstore_end(a->s->c.store, &a->info, is_charged(said) ? &charge : NULL, err);
     if (r == 0) {
-        tell(a, &said);
+        tell(a, said);
     }
     return r;
 }
@@ -146,7 +134,6 @@ static void finish(struct active *a)
 {
     struct service *s = a->s;
     struct err err = ERR_INIT;
-    struct active **at = &s->active;
     char id[JOB_ID_SIZE];
     int r = write_end(a, &err);
 
@@ -164,11 +151,7 @@ static void finish(struct active *a)
         upkeep_ask_record(s, &a->info, false, 0);
     }
     memcpy(id, a->info.id, sizeof(id));
-    while (*at != a) {
-        at = &(*at)->next;
-    }
-    *at = a->next;
-    runner_free(a);
+    runner_drop(a);
     service_news(s, id);
 }
 
@@ -179,16 +162,15 @@ static void on_again(evutil_socket_t fd, short what, void *ctx)
     finish(ctx);
 }
 
-static void give_slot_back(struct active *a, const struct ending_said *said)
+static void give_slot_back(struct active *a)
 {
     struct err ignored = ERR_INIT; /* -ENOENT: it has none */
 
-    (void)!queue_ended(a->s->queue, a->info.id, is_charged(said), clock_mono_ns(), &ignored);
+    (void)!queue_ended(a->s->queue, a->info.id, is_charged(&a->said), clock_mono_ns(), &ignored);
 }
 
 void ending_result(struct active *a, const uint8_t *json, size_t len)
 {
-    struct ending_said said;
     struct err err = ERR_INIT;
 
     if (a->ending) {
@@ -199,15 +181,15 @@ void ending_result(struct active *a, const uint8_t *json, size_t len)
         event_free(a->ev);
         a->ev = NULL;
     }
-    if (buf_put(&a->result, json, len) < 0 || ending_read(json, len, &said, &err) < 0) {
-        said = (struct ending_said){.verdict = AIRLOCK_SANDBOX_FAILURE};
+    if (buf_put(&a->result, json, len) < 0 || ending_read(json, len, &a->said, &err) < 0) {
+        a->said = (struct ending_said){.verdict = AIRLOCK_SANDBOX_FAILURE, .reason = "memory"};
         a->result.len = 0;
         if (result_rejected_json(AIRLOCK_SANDBOX_FAILURE, "memory",
                                  "there was no memory for the result", &a->result) < 0) {
             service_complain(a->s, "memory", a->info.id, &err);
         }
     }
-    give_slot_back(a, &said);
+    give_slot_back(a);
     finish(a);
 }
 
@@ -226,17 +208,13 @@ void ending_own(struct service *s, struct active *a, enum airlock_verdict verdic
 
 struct active *ending_load(struct service *s, const char *id)
 {
-    struct active *a = calloc(1, sizeof(*a));
+    struct active *a = runner_new(s);
     struct err err = ERR_INIT;
 
     if (a == NULL) {
         return NULL;
     }
-    *a = (struct active){.s = s,
-                         .files = JOBFILES_INIT,
-                         .sup = SUP_INIT,
-                         .answered = true,
-                         .result = BUF_INIT(RESULT_JSON_MAX)};
+    a->answered = true;
     if (jobstore_get(s->c.store, NULL, id, &a->info, &err) < 0) {
         service_complain(s, "store", id, &err);
         runner_free(a);

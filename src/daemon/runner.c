@@ -40,6 +40,17 @@ static void free_event(struct event **ev)
     }
 }
 
+struct active *runner_new(struct service *s)
+{
+    struct active *a = calloc(1, sizeof(*a));
+
+    if (a != NULL) {
+        *a = (struct active){
+            .s = s, .files = JOBFILES_INIT, .sup = SUP_INIT, .result = BUF_INIT(RESULT_JSON_MAX)};
+    }
+    return a;
+}
+
 void runner_free(struct active *a)
 {
     free_event(&a->ev);
@@ -50,7 +61,7 @@ void runner_free(struct active *a)
     free(a);
 }
 
-static void drop(struct active *a)
+void runner_drop(struct active *a)
 {
     struct active **at = &a->s->active;
 
@@ -92,20 +103,16 @@ static int begin(struct active *a, struct err *err)
 
 int runner_begin(struct service *s, const struct queue_job *job, struct err *err)
 {
-    struct active *a = calloc(1, sizeof(*a));
+    struct active *a = runner_new(s);
     uint64_t now_ms = 0;
     int r = 0;
 
     if (a == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
-    *a = (struct active){.s = s,
-                         .number = ++s->number,
-                         .files = JOBFILES_INIT,
-                         .sup = SUP_INIT,
-                         .memory_bytes = job->need.memory_bytes,
-                         .taken_ns = clock_mono_ns(),
-                         .result = BUF_INIT(RESULT_JSON_MAX)};
+    a->number = ++s->number;
+    a->memory_bytes = job->need.memory_bytes;
+    a->taken_ns = clock_mono_ns();
     memcpy(a->info.id, job->id, sizeof(a->info.id));
     r = begin(a, err);
     if (r < 0) {
@@ -149,7 +156,7 @@ static void requeue(struct active *a, enum queue_again why, uint64_t wait_ns)
         service_complain(s, "store", a->info.id, &err);
     }
     service_news(s, a->info.id);
-    drop(a);
+    runner_drop(a);
     service_kick(s);
 }
 

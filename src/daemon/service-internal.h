@@ -37,6 +37,15 @@
 /* Asked of the launcher at once by us; it takes LAUNCHER_ASKED_MAX. */
 #define SERVICE_STARTS_MAX 48u
 
+/* What a result says of itself. */
+struct ending_said {
+    enum airlock_verdict verdict;
+    char reason[JOB_REASON_SIZE];
+    bool started; /* the program did */
+    uint64_t started_ns, exited_ns, total_ns, cpu_ns;
+    unsigned int unclean; /* checks of the cleanup that failed */
+};
+
 struct active {
     struct active *next;
     struct service *s;
@@ -53,6 +62,7 @@ struct active {
     bool faulty;           /* its output could not be kept: whatever it comes to is no success */
     bool ending;           /* the result is in `result`, its slot was given back */
     struct buf result;
+    struct ending_said said; /* of it */
 };
 
 /* A record that the launcher was asked for. */
@@ -103,6 +113,10 @@ must_use int runner_begin(struct service *s, const struct queue_job *job,
 void runner_answer(struct service *s, struct launcher_answer *answer) nonnull_all;
 void runner_cancel(struct active *a) nonnull_all;
 struct active *runner_find(struct service *s, const char *id) nonnull_all;
+/* NULL: no memory. */
+struct active *runner_new(struct service *s) nonnull_all;
+/* Out of the list, and freed. */
+void runner_drop(struct active *a) nonnull_all;
 void runner_free(struct active *a) nonnull_all;
 
 /*
@@ -119,15 +133,7 @@ void ending_waiting(struct service *s, const char *id, enum airlock_verdict verd
 /* A job of the store becomes active without a slot, to be ended. NULL if it can't be read. */
 struct active *ending_load(struct service *s, const char *id) nonnull_all;
 
-/* What a result says of itself. */
-struct ending_said {
-    enum airlock_verdict verdict;
-    char reason[JOB_REASON_SIZE];
-    bool started; /* the program did */
-    uint64_t started_ns, exited_ns, total_ns, cpu_ns;
-    unsigned int unclean; /* checks of the cleanup that failed */
-};
-
+/* The text of a result. ERR_HOST if it is none. */
 must_use int ending_read(const uint8_t *json, size_t len, struct ending_said *ret,
                          struct err *err) nonnull_all;
 

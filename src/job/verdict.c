@@ -159,6 +159,16 @@ const char *verdict_name(enum airlock_verdict v)
     return names[v];
 }
 
+int verdict_find(const char *name)
+{
+    for (int v = 0; name != NULL && v < VERDICT_COUNT; v++) {
+        if (strcmp(verdict_name((enum airlock_verdict)v), name) == 0) {
+            return v;
+        }
+    }
+    return -1;
+}
+
 const char *event_name(enum event_kind kind)
 {
     assert(kind < EVENT_KINDS);

@@ -82,7 +82,11 @@ struct verdict {
 /* Pure: same events, same verdict. */
 struct verdict verdict_decide(const struct events *ev) nonnull_all;
 
+#define VERDICT_COUNT (AIRLOCK_CANCELED + 1)
+
 const char *verdict_name(enum airlock_verdict v);
+/* The verdict of this name; -1 if it is none, or NULL. */
+int verdict_find(const char *name);
 const char *event_name(enum event_kind kind);
 /* "host" or "guest": who said so. */
 const char *event_source(enum event_kind kind);
