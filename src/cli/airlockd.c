@@ -131,16 +131,6 @@ static const struct opt_cmd cmd = {
     .n_opts = ARRAY_LEN(opts),
 };
 
-static int complain(const struct err *err)
-{
-    auto_buf struct buf text = BUF_INIT(4 * sizeof(err->msg) + 1);
-
-    (void)!str_escape(&text, err->msg, strlen(err->msg), false);
-    (void)fprintf(stderr, "airlockd: %s\n",
-                  text.data != NULL ? (const char *)text.data : "out of memory");
-    return err->class == ERR_USAGE ? OPT_EXIT_USAGE : EXIT_FAILED;
-}
-
 /* The file, and over it the command line. */
 static int read_config(const struct daemon_options *o, struct config *ret, struct err *err)
 {
@@ -674,7 +664,7 @@ int main(int argc, char **argv)
         r = r < 0 ? r : serve(&d, &err);
     }
     if (r < 0) {
-        d.exit_code = complain(&err);
+        d.exit_code = opt_fail(&cmd, &err);
     }
     daemon_fini(&d);
     return d.exit_code;

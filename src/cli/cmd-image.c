@@ -43,14 +43,12 @@ static const struct opt build_opts[] = {
               "further Debian packages to put into it (python3-numpy,...)"),
 };
 
+/* What is damaged is no mistake of the command line's. */
 static int complain(const struct opt_cmd *cmd, const struct err *err)
 {
-    auto_buf struct buf text = BUF_INIT(4 * sizeof(err->msg));
+    int r = opt_fail(cmd, err);
 
-    (void)!str_escape(&text, err->msg, strlen(err->msg), false);
-    (void)fprintf(stderr, "%s: %s\n", cmd->name,
-                  text.data != NULL ? (const char *)text.data : "out of memory");
-    return err->class == ERR_USAGE && err->errnum != EBADMSG ? OPT_EXIT_USAGE : EXIT_FAILED;
+    return err->errnum == EBADMSG ? EXIT_FAILED : r;
 }
 
 static void say(void *ctx, const char *text)

@@ -61,29 +61,19 @@ static const struct opt_cmd release_cmd = {
     .n_opts = ARRAY_LEN(release_opts),
 };
 
-static int fail(const struct opt_cmd *cmd, const struct err *err)
-{
-    auto_buf struct buf shown = BUF_INIT((size_t)4 * ERR_MSG_MAX + 1);
-
-    (void)!str_escape(&shown, err->msg, strlen(err->msg), false);
-    (void)fprintf(stderr, "%s: %s\n", cmd->name,
-                  shown.data != NULL ? (const char *)shown.data : "failed");
-    return err->class == ERR_USAGE ? OPT_EXIT_USAGE : EXIT_FAILURE;
-}
-
 static int no_memory(const struct opt_cmd *cmd)
 {
     struct err err = ERR_INIT;
 
     (void)err_set(&err, ERR_HOST, ENOMEM, "out of memory");
-    return fail(cmd, &err);
+    return opt_fail(cmd, &err);
 }
 
 static int print(const struct opt_cmd *cmd, const struct buf *out)
 {
     struct err err = ERR_INIT;
 
-    return fd_write_full(STDOUT_FILENO, out->data, out->len, &err) < 0 ? fail(cmd, &err)
+    return fd_write_full(STDOUT_FILENO, out->data, out->len, &err) < 0 ? opt_fail(cmd, &err)
                                                                        : EXIT_SUCCESS;
 }
 
@@ -262,7 +252,7 @@ static int run_list(int argc, char **argv)
     if (store_open(options.state, &store, &err) < 0 ||
         records_list(store.dirfd, &items, &n, &err) < 0 ||
         quarantine_list(store.dirfd, slots, QUARANTINE_MAX, &n_slots, &err) < 0) {
-        return fail(&list_cmd, &err);
+        return opt_fail(&list_cmd, &err);
     }
     if ((options.json ? json_list : text_list)(store.dirfd, items, n, slots, n_slots, &out) < 0) {
         return no_memory(&list_cmd);
@@ -290,12 +280,12 @@ static int run_show(int argc, char **argv)
     }
     if (store_open(options.state, &store, &err) < 0 ||
         records_read(store.dirfd, rest.operands[0], id, &text, &err) < 0) {
-        return fail(&show_cmd, &err);
+        return opt_fail(&show_cmd, &err);
     }
     record = parse(&text);
     if (record == NULL) {
         (void)err_set(&err, ERR_HOST, EBADMSG, "record %s is damaged", id);
-        return fail(&show_cmd, &err);
+        return opt_fail(&show_cmd, &err);
     }
     /* Everything outside ASCII as \uXXXX: nothing in the file can steer a terminal. */
     code = json_dump_callback(record, to_buf, &out,
@@ -322,7 +312,7 @@ static int run_release(int argc, char **argv)
     }
     if (store_open(options.state, &store, &err) < 0 ||
         quarantine_release(store.dirfd, (unsigned int)number, &err) < 0) {
-        return fail(&release_cmd, &err);
+        return opt_fail(&release_cmd, &err);
     }
     return EXIT_SUCCESS;
 }

@@ -98,14 +98,12 @@ static const struct opt_cmd rm_cmd = {
     .n_opts = ARRAY_LEN(rm_opts),
 };
 
+/* What is damaged is no mistake of the command line's. */
 static int complain(const struct opt_cmd *cmd, const struct err *err)
 {
-    auto_buf struct buf text = BUF_INIT(4 * sizeof(err->msg) + 1);
+    int r = opt_fail(cmd, err);
 
-    (void)!str_escape(&text, err->msg, strlen(err->msg), false);
-    (void)fprintf(stderr, "%s: %s\n", cmd->name,
-                  text.data != NULL ? (const char *)text.data : "out of memory");
-    return err->class == ERR_USAGE && err->errnum != EBADMSG ? OPT_EXIT_USAGE : EXIT_FAILED;
+    return err->errnum == EBADMSG ? EXIT_FAILED : r;
 }
 
 static int flush_stdout(void)

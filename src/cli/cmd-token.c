@@ -228,21 +228,11 @@ static const struct opt_cmd revoke_cmd = {
 
 /* --- output --- */
 
-static int fail(const struct opt_cmd *cmd, const struct err *err)
-{
-    auto_buf struct buf shown = BUF_INIT((size_t)4 * ERR_MSG_MAX + 1);
-
-    (void)!str_escape(&shown, err->msg, strlen(err->msg), false);
-    (void)fprintf(stderr, "%s: %s\n", cmd->name,
-                  shown.data != NULL ? (const char *)shown.data : "failed");
-    return err->class == ERR_USAGE ? OPT_EXIT_USAGE : EXIT_FAILURE;
-}
-
 static int print(const struct opt_cmd *cmd, const void *data, size_t len)
 {
     struct err err = ERR_INIT;
 
-    return fd_write_full(STDOUT_FILENO, data, len, &err) < 0 ? fail(cmd, &err) : EXIT_SUCCESS;
+    return fd_write_full(STDOUT_FILENO, data, len, &err) < 0 ? opt_fail(cmd, &err) : EXIT_SUCCESS;
 }
 
 /* --- new --- */
@@ -279,7 +269,7 @@ static int run_new(int argc, char **argv)
     if (store_open(options.state, &store, &err) < 0 ||
         token_open_dir(store.dirfd, true, &tokens, &err) < 0 ||
         token_create(tokens, token, secret, &err) < 0) {
-        return fail(&new_cmd, &err);
+        return opt_fail(&new_cmd, &err);
     }
     (void)fprintf(stderr, "token %s of tenant %s; this is the only time it is shown:\n", token->id,
                   token->tenant);
@@ -407,15 +397,15 @@ static int run_list(int argc, char **argv)
     l.json = options.json;
     if (l.json && buf_printf(&out, "{\"tokens\":[") < 0) {
         (void)no_memory(&err);
-        return fail(&list_cmd, &err);
+        return opt_fail(&list_cmd, &err);
     }
     if (store_open(options.state, &store, &err) < 0 || list(store.dirfd, &l, &err) < 0) {
-        return fail(&list_cmd, &err);
+        return opt_fail(&list_cmd, &err);
     }
     if ((l.json && buf_printf(&out, "]}\n") < 0) ||
         (!l.json && l.n == 0 && buf_printf(&out, "no tokens\n") < 0)) {
         (void)no_memory(&err);
-        return fail(&list_cmd, &err);
+        return opt_fail(&list_cmd, &err);
     }
     return print(&list_cmd, out.data, out.len);
 }
@@ -455,7 +445,7 @@ static int run_revoke(int argc, char **argv)
         r = token_revoke(tokens, rest.operands[0], id, &err);
     }
     if (r < 0) {
-        return fail(&revoke_cmd, &err);
+        return opt_fail(&revoke_cmd, &err);
     }
     (void)fprintf(stderr, "token %s is revoked\n", id);
     return EXIT_SUCCESS;

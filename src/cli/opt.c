@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/str.h"
+
 #include "sys/fd.h"
 
 #define NAME_MAX_LEN 32u
@@ -283,6 +285,16 @@ bool opt_start(const struct opt_cmd *cmd, int argc, char **argv, void *config, s
     }
     *ret_exit = opt_help(cmd, &text) < 0 ? EXIT_FAILURE : print_text(&text);
     return false;
+}
+
+int opt_fail(const struct opt_cmd *cmd, const struct err *err)
+{
+    auto_buf struct buf text = BUF_INIT(4 * sizeof(err->msg) + 1);
+
+    (void)!str_escape(&text, err->msg, strlen(err->msg), false);
+    (void)fprintf(stderr, "%s: %s\n", cmd->name,
+                  text.data != NULL ? (const char *)text.data : "out of memory");
+    return err->class == ERR_USAGE ? OPT_EXIT_USAGE : 1;
 }
 
 int opt_choice(const struct opt *opt, const char *value, const char *const *names, size_t *ret,

@@ -73,6 +73,9 @@ must_use bool opt_start(const struct opt_cmd *cmd, int argc, char **argv, void *
 int opt_mistake(const struct opt_cmd *cmd, const char *fmt, ...) printf_like(2, 3)
     nonnull_args(1, 2);
 
+/* "airlock run: MESSAGE" on stderr, harmless. OPT_EXIT_USAGE for ERR_USAGE, else 1. */
+int opt_fail(const struct opt_cmd *cmd, const struct err *err) nonnull_all;
+
 /* The index of value in names (NULL-terminated), or ERR_USAGE listing them. */
 must_use int opt_choice(const struct opt *opt, const char *value, const char *const *names,
                         size_t *ret, struct err *err) nonnull_all;
