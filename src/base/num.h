@@ -3,6 +3,17 @@
 
 #include "base/base.h"
 
+/* Sums and differences of amounts: cut at UINT64_MAX, and at 0. */
+static inline uint64_t num_add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static inline uint64_t num_less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
 /* Decimal digits only. Returns 0, -EINVAL (not a number) or -ERANGE (does not fit). */
 must_use int num_parse_u64(const char *s, uint64_t *ret) nonnull_all;
 

@@ -553,26 +553,14 @@ _Noreturn static void child(const struct relay_job *job, int fd)
 
 int relay_start(const struct relay_job *job, struct sup *ret, struct err *err)
 {
-    int pair[2] = {-1, -1};
-    auto_fd int ours = -1;
-    auto_fd int theirs = -1;
-    int r = 0;
+    int theirs = -1;
+    int r = sup_fork(ret, &theirs, err);
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-        return err_sys(err, "socketpair");
-    }
-    ours = pair[0];
-    theirs = pair[1];
-    r = proc_fork(&ret->proc, err);
     if (r < 0) {
         return err_wrap(err, "start what speaks to the daemon");
     }
     if (r == 1) {
         child(job, theirs);
     }
-    ret->fd = STEAL_FD(&ours);
-    ret->in = (struct buf)BUF_INIT(RESULT_JSON_MAX);
-    ret->waits = false;
-    ret->finished = false;
     return 0;
 }

@@ -33,18 +33,6 @@ static const struct resource resources[CAPACITY_RESOURCES] = {
     [CAPACITY_FDS] = {"fds", offsetof(struct capacity_need, fds)},
 };
 
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    uint64_t sum = 0;
-
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
-
 static uint64_t min(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -73,14 +61,14 @@ uint64_t capacity_get(const struct capacity_need *need, enum capacity_resource r
 void capacity_add(struct capacity_need *sum, const struct capacity_need *need)
 {
     for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
-        *at(sum, i) = add(*at(sum, i), value(need, i));
+        *at(sum, i) = num_add(*at(sum, i), value(need, i));
     }
 }
 
 void capacity_sub(struct capacity_need *sum, const struct capacity_need *need)
 {
     for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
-        *at(sum, i) = less(*at(sum, i), value(need, i));
+        *at(sum, i) = num_less(*at(sum, i), value(need, i));
     }
 }
 
@@ -191,10 +179,10 @@ int capacity_read(int state_fd, const struct capacity_config *config, struct cap
         c.total.fds = files.rlim_cur == RLIM_INFINITY ? UINT64_MAX : files.rlim_cur / 2;
     }
     c.total.machines = min(host.machines, LEDGER_NUMBERS);
-    c.total.memory_bytes = less(host.memory_total_bytes, host.memory_reserve_bytes);
+    c.total.memory_bytes = num_less(host.memory_total_bytes, host.memory_reserve_bytes);
     c.total.vcpus = host.vcpus;
-    c.total.disk_bytes = less(host.disk_free_bytes, host.disk_reserve_bytes);
-    c.memory_available_bytes = less(host.memory_available_bytes, host.memory_reserve_bytes);
+    c.total.disk_bytes = num_less(host.disk_free_bytes, host.disk_reserve_bytes);
+    c.memory_available_bytes = num_less(host.memory_available_bytes, host.memory_reserve_bytes);
     *ret = c;
     return 0;
 }
@@ -203,7 +191,7 @@ void capacity_free(const struct capacity *capacity, const struct capacity_load *
                    struct capacity_need *ret)
 {
     struct capacity_need room = capacity->total;
-    uint64_t available = less(capacity->memory_available_bytes, load->untouched_bytes);
+    uint64_t available = num_less(capacity->memory_available_bytes, load->untouched_bytes);
 
     capacity_sub(&room, &load->promised);
     room.memory_bytes = min(room.memory_bytes, available);

@@ -12,6 +12,8 @@
  */
 #include <string.h>
 
+#include "base/num.h"
+
 #include "daemon/launcher-internal.h"
 #include "job/json-build.h"
 #include "sup/engine.h"
@@ -110,11 +112,6 @@ static void add_engine(struct builder *b, json_t *o, const struct store *store)
     set(b, o, "engine_why", ok ? json_null() : printable(why.msg));
 }
 
-static uint64_t less(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
-
 int launcher_text_capacity(const struct store *store, const struct ledger_capacity *capacity,
                            const struct pool *pool, struct buf *out, struct err *err)
 {
@@ -132,12 +129,12 @@ int launcher_text_capacity(const struct store *store, const struct ledger_capaci
     set(&b, o, "machines_used", integer(u.machines));
     set(&b, o, "vcpus", integer(c->vcpus));
     set(&b, o, "vcpus_used", integer(u.vcpus));
-    set(&b, o, "memory_bytes", integer(less(c->memory_total_bytes, c->memory_reserve_bytes)));
+    set(&b, o, "memory_bytes", integer(num_less(c->memory_total_bytes, c->memory_reserve_bytes)));
     set(&b, o, "memory_used_bytes", integer(u.memory_bytes));
     set(&b, o, "memory_available_bytes",
-        integer(less(c->memory_available_bytes, c->memory_reserve_bytes)));
+        integer(num_less(c->memory_available_bytes, c->memory_reserve_bytes)));
     set(&b, o, "memory_untouched_bytes", integer(u.untouched_bytes));
-    set(&b, o, "disk_bytes", integer(less(c->disk_free_bytes, c->disk_reserve_bytes)));
+    set(&b, o, "disk_bytes", integer(num_less(c->disk_free_bytes, c->disk_reserve_bytes)));
     set(&b, o, "disk_used_bytes", integer(u.disk_bytes));
     set(&b, o, "stale_slots", integer(u.stale));
     set(&b, o, "blocked", json_boolean(u.blocked));

@@ -112,7 +112,6 @@ int runner_begin(struct service *s, const struct queue_job *job, struct err *err
     }
     a->number = ++s->number;
     a->memory_bytes = job->need.memory_bytes;
-    a->taken_ns = clock_mono_ns();
     memcpy(a->info.id, job->id, sizeof(a->info.id));
     r = begin(a, err);
     if (r < 0) {

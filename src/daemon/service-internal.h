@@ -56,7 +56,6 @@ struct active {
     struct event *ev;      /* sup.fd */
     struct event *again;   /* a step that had no room is tried again */
     uint64_t memory_bytes; /* of its need */
-    uint64_t taken_ns;     /* monotonic: it got its slot */
     bool answered;         /* by the launcher */
     bool canceled;         /* the supervisor was told */
     bool faulty;           /* its output could not be kept: whatever it comes to is no success */

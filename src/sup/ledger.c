@@ -18,6 +18,8 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "base/num.h"
+
 #include "sup/host.h"
 #include "sup/ledger-internal.h"
 #include "sup/quarantine.h"
@@ -37,18 +39,6 @@ struct sums {
     unsigned int n_stale;
     char unreadable[128]; /* why, of a live slot that can't be read; "" if all can */
 };
-
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    uint64_t sum = 0;
-
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-static uint64_t less(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : 0;
-}
 
 static uint64_t or_default(uint64_t value, uint64_t other)
 {
@@ -79,7 +69,7 @@ static uint64_t touched_bytes(const struct ledger_entry *entry)
         const char *at = strstr(text, keys[i]);
 
         if (at != NULL) {
-            kib = add(kib, strtoull(at + strlen(keys[i]), NULL, 10));
+            kib = num_add(kib, strtoull(at + strlen(keys[i]), NULL, 10));
         }
     }
     return kib > UINT64_MAX / KIB ? 0 : kib * KIB;
@@ -106,10 +96,10 @@ static int sum_one(void *arg, enum ledger_state state, const struct ledger_entry
         return 0;
     }
     sums->machines += entry->vcpus > 0; /* else it waits */
-    sums->memory = add(sums->memory, entry->memory_bytes);
-    sums->untouched = add(sums->untouched, less(entry->memory_bytes, touched_bytes(entry)));
-    sums->vcpus = add(sums->vcpus, entry->vcpus);
-    sums->disk = add(sums->disk, entry->disk_bytes);
+    sums->memory = num_add(sums->memory, entry->memory_bytes);
+    sums->untouched = num_add(sums->untouched, num_less(entry->memory_bytes, touched_bytes(entry)));
+    sums->vcpus = num_add(sums->vcpus, entry->vcpus);
+    sums->disk = num_add(sums->disk, entry->disk_bytes);
     return 0;
 }
 
@@ -161,7 +151,7 @@ struct budget {
 
 static int check_budget(const struct budget *b, uint64_t machines, struct err *err)
 {
-    uint64_t left = less(b->capacity, b->taken);
+    uint64_t left = num_less(b->capacity, b->taken);
 
     if (b->need <= left) {
         return 0;
@@ -181,11 +171,11 @@ static int check_capacity(const struct ledger_need *need, uint64_t machines,
         {"machines at once", "", 1, machines, sums->machines, c->machines, EAGAIN},
         {"vCPUs", "", 1, need->vcpus, sums->vcpus, c->vcpus, EAGAIN},
         {"memory in total", " MiB", MIB, need->memory_bytes, sums->memory,
-         less(c->memory_total_bytes, c->memory_reserve_bytes), ENOMEM},
+         num_less(c->memory_total_bytes, c->memory_reserve_bytes), ENOMEM},
         {"memory available", " MiB", MIB, need->memory_bytes, sums->untouched,
-         less(c->memory_available_bytes, c->memory_reserve_bytes), ENOMEM},
+         num_less(c->memory_available_bytes, c->memory_reserve_bytes), ENOMEM},
         {"disk", " MiB", MIB, need->disk_bytes, sums->disk,
-         less(c->disk_free_bytes, c->disk_reserve_bytes), ENOSPC},
+         num_less(c->disk_free_bytes, c->disk_reserve_bytes), ENOSPC},
     };
 
     if (sums->unreadable[0] != '\0') {
@@ -391,9 +381,9 @@ int ledger_set_need(struct ledger_slot *slot, int store_fd, const struct ledger_
     if (r < 0) {
         return r;
     }
-    more.memory_bytes = less(need->memory_bytes, entry.memory_bytes);
-    more.vcpus = less(need->vcpus, entry.vcpus);
-    more.disk_bytes = less(need->disk_bytes, entry.disk_bytes);
+    more.memory_bytes = num_less(need->memory_bytes, entry.memory_bytes);
+    more.vcpus = num_less(need->vcpus, entry.vcpus);
+    more.disk_bytes = num_less(need->disk_bytes, entry.disk_bytes);
     if (more.memory_bytes > 0 || more.vcpus > 0 || more.disk_bytes > 0) {
         r = ledger_each(&dir, sum_one, &sums, err);
         if (r == 0) {

@@ -91,11 +91,36 @@ _Noreturn static void supervisor(const struct task *task, int fd)
     _exit(r == 0 ? 0 : 1);
 }
 
-static int start(struct task *task, struct sup *ret, struct err *err)
+int sup_fork(struct sup *ret, int *ret_fd, struct err *err)
 {
     int pair[2] = {-1, -1};
     auto_fd int ours = -1;
     auto_fd int theirs = -1;
+    int r = 0;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        return err_sys(err, "socketpair");
+    }
+    ours = pair[0];
+    theirs = pair[1];
+    r = proc_fork(&ret->proc, err);
+    if (r == 1) {
+        *ret_fd = STEAL_FD(&theirs);
+        return 1;
+    }
+    if (r == 0) {
+        ret->fd = STEAL_FD(&ours);
+        ret->in = (struct buf)BUF_INIT(SUP_EVENT_MAX);
+        ret->waits = false;
+        ret->finished = false;
+        ret->given = false;
+    }
+    return r;
+}
+
+static int start(struct task *task, struct sup *ret, struct err *err)
+{
+    int theirs = -1;
     auto_hold struct hold *hold = hold_new();
     int r = 0;
 
@@ -107,23 +132,14 @@ static int start(struct task *task, struct sup *ret, struct err *err)
     if (r < 0) {
         return r;
     }
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-        return err_sys(err, "socketpair");
-    }
-    ours = pair[0];
-    theirs = pair[1];
-    r = proc_fork(&ret->proc, err);
+    r = sup_fork(ret, &theirs, err);
     if (r < 0) {
         return err_wrap(err, "start the supervisor");
     }
     if (r == 1) {
         supervisor(task, theirs);
     }
-    ret->fd = STEAL_FD(&ours);
-    ret->in = (struct buf)BUF_INIT(SUP_EVENT_MAX);
     ret->waits = !task->has_job;
-    ret->finished = false;
-    ret->given = false;
     return 0;
 }
 

@@ -89,6 +89,12 @@ must_use int sup_next(struct sup *sup, struct sup_event *ret, struct err *err) n
 must_use int sup_try_next(struct sup *sup, struct sup_event *ret, struct err *err) nonnull_all;
 
 /*
+ * Forks a process that speaks as a supervisor does: 0 in the caller with *ret, 1 in the child, whose
+ * end of the socket is *ret_fd.
+ */
+must_use int sup_fork(struct sup *ret, int *ret_fd, struct err *err) nonnull_all;
+
+/*
  * The end of the socket of a supervisor that another process of ours forked and waits for: all but
  * sup_submit() can be done with it. Takes the descriptor.
  */
