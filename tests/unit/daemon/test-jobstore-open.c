@@ -5,23 +5,7 @@
 
 #include "daemon/jobstore.h"
 #include "daemon/service.h"
-#include "state-dir.h"
-
-static struct jobstore *open_store(void)
-{
-    struct jobstore *s = NULL;
-    struct err err = ERR_INIT;
-
-    assert_ok(jobstore_open(state_fd, JOBSTORE_SYNC_NORMAL, &s, &err), &err);
-    return s;
-}
-
-static void insert(struct jobstore *s, const struct job_info *job)
-{
-    struct err err = ERR_INIT;
-
-    assert_ok(jobstore_insert(s, job, NULL, NULL, &err), &err);
-}
+#include "store-fixture.h"
 
 /* Does to the database what a stranger, or another version, would. */
 static void meddle(const char *sql)

@@ -3,25 +3,9 @@
 #include "airlock/verdict.h"
 #include "daemon/jobstore.h"
 #include "daemon/service.h"
-#include "state-dir.h"
+#include "store-fixture.h"
 
 static const char digest_a[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
-
-static struct jobstore *open_store(void)
-{
-    struct jobstore *s = NULL;
-    struct err err = ERR_INIT;
-
-    assert_ok(jobstore_open(state_fd, JOBSTORE_SYNC_NORMAL, &s, &err), &err);
-    return s;
-}
-
-static void insert(struct jobstore *s, const struct job_info *job)
-{
-    struct err err = ERR_INIT;
-
-    assert_ok(jobstore_insert(s, job, NULL, NULL, &err), &err);
-}
 
 static void end(struct jobstore *s, const struct job_info *job)
 {

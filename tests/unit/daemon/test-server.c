@@ -112,6 +112,20 @@ static void client_close(struct client *c)
     (void)close(c->fd);
 }
 
+/* A server and one client of it, as most cases begin and end. */
+static void world_open(struct world *w, struct client *c)
+{
+    world_init(w, false);
+    world_start(w);
+    client_open(w, c);
+}
+
+static void world_close(struct world *w, struct client *c)
+{
+    client_close(c);
+    world_end(w);
+}
+
 /* Takes what is there. True if something came. */
 static bool client_read(struct client *c)
 {
@@ -218,9 +232,7 @@ static void a_connection_serves_many_requests(void **state)
     static struct client c;
     struct world w;
 
-    world_init(&w, false);
-    world_start(&w);
-    client_open(&w, &c);
+    world_open(&w, &c);
     for (unsigned int i = 0; i < 100; i++) {
         get(&w, &c, "/healthz", "");
         assert_answer(&w, &c, "\r\n\r\nok\n");
@@ -233,8 +245,7 @@ static void a_connection_serves_many_requests(void **state)
     assert_answer(&w, &c, "ready\n");
     assert_non_null(strstr(c.text, "ok\n"));
     wait_over(&w, &c);
-    client_close(&c);
-    world_end(&w);
+    world_close(&w, &c);
 }
 
 static void a_job_goes_in_and_its_members_arrive(void **state)
@@ -242,9 +253,7 @@ static void a_job_goes_in_and_its_members_arrive(void **state)
     static struct client c;
     struct world w;
 
-    world_init(&w, false);
-    world_start(&w);
-    client_open(&w, &c);
+    world_open(&w, &c);
     post(&w, &c, "/v1/jobs", "Idempotency-Key: k 1\r\n",
          "{\"language\":\"python\",\"code\":\"print(1)\",\"priority\":7,\"deadline_ms\":5000}");
     assert_answer(&w, &c, "\"result\":null}");
@@ -254,8 +263,7 @@ static void a_job_goes_in_and_its_members_arrive(void **state)
     assert_int_equal(fake_job(w.service)->deadline_ms, 5000);
     assert_string_equal(fake_job(w.service)->key, "k 1");
     assert_int_equal(fake_job(w.service)->spec.program_len, 8);
-    client_close(&c);
-    world_end(&w);
+    world_close(&w, &c);
 }
 
 static void a_body_may_come_in_chunks(void **state)
@@ -263,9 +271,7 @@ static void a_body_may_come_in_chunks(void **state)
     static struct client c;
     struct world w;
 
-    world_init(&w, false);
-    world_start(&w);
-    client_open(&w, &c);
+    world_open(&w, &c);
     client_send(&w, &c,
                 "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\n"
                 "Transfer-Encoding: chunked\r\n\r\n14\r\n{\"language\":\"python\"\r\n");
@@ -281,8 +287,7 @@ static void a_body_may_come_in_chunks(void **state)
     pump(&w, &c, 5);
     client_send(&w, &c, "a\r\n,\"code\":\"\"\r\n1\r\n}\r\n0\r\n\r\n");
     assert_answer(&w, &c, "HTTP/1.1 202");
-    client_close(&c);
-    world_end(&w);
+    world_close(&w, &c);
 }
 
 static void tenants_do_not_see_each_other(void **state)
@@ -311,8 +316,7 @@ static void tenants_do_not_see_each_other(void **state)
     assert_answer(&w, &c, "HTTP/1.1 401");
     get(&w, &c, "/healthz", "");
     assert_answer(&w, &c, "HTTP/1.1 200");
-    client_close(&c);
-    world_end(&w);
+    world_close(&w, &c);
 }
 
 static void a_wait_ends_with_the_job(void **state)
@@ -321,9 +325,7 @@ static void a_wait_ends_with_the_job(void **state)
     struct world w;
     struct err err = ERR_INIT;
 
-    world_init(&w, false);
-    world_start(&w);
-    client_open(&w, &c);
+    world_open(&w, &c);
     post(&w, &c, "/v1/jobs?wait=60", "", JOB);
     pump(&w, &c, 50);
     assert_int_equal(c.len, 0);
@@ -339,8 +341,7 @@ static void a_wait_ends_with_the_job(void **state)
     assert_non_null(
         strstr(c.text, "\"stdout\":{\"encoding\":\"base64\",\"data\":\"/wA=\",\"bytes\":2"));
     assert_int_equal(fake_watches(w.service), 0);
-    client_close(&c);
-    world_end(&w);
+    world_close(&w, &c);
 }
 
 static void a_wait_ends_with_its_time(void **state)
@@ -348,16 +349,13 @@ static void a_wait_ends_with_its_time(void **state)
     static struct client c;
     struct world w;
 
-    world_init(&w, false);
-    world_start(&w);
-    client_open(&w, &c);
+    world_open(&w, &c);
     post(&w, &c, "/v1/jobs?wait=1", "", JOB);
     assert_answer(&w, &c, "\"result\":null}");
     assert_memory_equal(c.text, "HTTP/1.1 202 Accepted\r\n", 23);
     get(&w, &c, "/healthz", "");
     assert_answer(&w, &c, "\r\n\r\nok\n");
-    client_close(&c);
-    world_end(&w);
+    world_close(&w, &c);
 }
 
 static void events_come_as_they_happen(void **state)
@@ -396,8 +394,7 @@ static void events_come_as_they_happen(void **state)
     assert_non_null(strstr(c.text, "id: 5\nevent: state\ndata: {\"state\":\"ended\"}\n\n"));
     get(&w, &c, path, "Last-Event-ID: 4x\r\n");
     assert_answer(&w, &c, "\"field\":\"Last-Event-ID\"");
-    client_close(&c);
-    world_end(&w);
+    world_close(&w, &c);
 }
 
 static void a_stream_ends_when_its_token_is_revoked(void **state)
@@ -417,8 +414,7 @@ static void a_stream_ends_when_its_token_is_revoked(void **state)
     assert_answer(&w, &c, "\r\n:\n\n\r\n");
     fake_use_tokens(w.service, true);
     assert_answer(&w, &c, "\r\n0\r\n\r\n");
-    client_close(&c);
-    world_end(&w);
+    world_close(&w, &c);
 }
 
 static void a_long_event_comes_in_pieces_with_one_id(void **state)
@@ -430,9 +426,7 @@ static void a_long_event_comes_in_pieces_with_one_id(void **state)
     char path[100];
     size_t pieces = 0;
 
-    world_init(&w, false);
-    world_start(&w);
-    client_open(&w, &c);
+    world_open(&w, &c);
     post(&w, &c, "/v1/jobs", "", JOB);
     assert_answer(&w, &c, "\"result\":null}");
     memset(data, 'x', sizeof(data));
@@ -446,8 +440,7 @@ static void a_long_event_comes_in_pieces_with_one_id(void **state)
     }
     assert_int_equal(pieces, 10);
     assert_non_null(strstr(c.text, "id: 2\nevent: stdout\n"));
-    client_close(&c);
-    world_end(&w);
+    world_close(&w, &c);
 }
 
 static void who_goes_away_while_waiting_leaves_nothing(void **state)
@@ -456,9 +449,7 @@ static void who_goes_away_while_waiting_leaves_nothing(void **state)
     static struct client c;
     struct world w;
 
-    world_init(&w, false);
-    world_start(&w);
-    client_open(&w, &c);
+    world_open(&w, &c);
     post(&w, &c, "/v1/jobs", "", JOB);
     assert_answer(&w, &c, "\"result\":null}");
     client_close(&c);
@@ -578,8 +569,7 @@ static void readiness_is_told_with_its_reason(void **state)
     assert_answer(&w, &c, "\"detail\":\"the service is asked not to be\"");
     assert_memory_equal(c.text, "HTTP/1.1 503", 12);
     assert_non_null(strstr(c.text, "Retry-After: 5\r\n"));
-    client_close(&c);
-    world_end(&w);
+    world_close(&w, &c);
 }
 
 static void requests_are_counted(void **state)
@@ -587,9 +577,7 @@ static void requests_are_counted(void **state)
     static struct client c;
     struct world w;
 
-    world_init(&w, false);
-    world_start(&w);
-    client_open(&w, &c);
+    world_open(&w, &c);
     get(&w, &c, "/nothing", "");
     assert_answer(&w, &c, "HTTP/1.1 404");
     client_send(&w, &c, "GET / HTTP/1.1\n\n");
