@@ -260,18 +260,18 @@ def refused(t, state, reason, word, *options, wrap=()):
     t.equal(result.machine["host_limits"], {}, "control groups of a machine that never was")
 
 
-@case("machines and vCPUs are given out to the last one, and one more is refused by name", root=True)
+@case("vCPUs, memory and disk are given out to the last one, and one more is refused by name", root=True)
 def capacity(t):
     state = t.private_state()
     one_cpu = ("taskset", "-c", str(min(os.sched_getaffinity(0))))  # room for 4 vCPUs
-    free = {"memory": 0, "vcpus": 0, "disk": 0}
+    waiting = {"memory": 0, "vcpus": 0, "disk": 0}  # without a job: counts as none at once
     child = t.start_and_wait(WAITING, "--vcpus", "2", state=state)
     try:
         refused(t, state, "machines", "vCPUs: needs 3, 2 left of 4", "--vcpus", "3", wrap=one_cpu)
-        with promised(state, range(1, 64), **free):
-            refused(t, state, "machines", "machines at once: needs 1, 0 left of 64")
-        with promised(state, range(1, 63), **free):  # the 64th, with the last of the vCPUs
+        with promised(state, range(1, 80), **waiting):  # the last of the vCPUs
             t.expect(t.run("print(1)\n", "--vcpus", "2", state=state, wrap=one_cpu), "success")
+        with promised(state, [1], memory=0, vcpus=2, disk=0):
+            refused(t, state, "machines", "vCPUs: needs 1, 0 left of 4", wrap=one_cpu)
         with promised(state, [1], memory=1 << 60, vcpus=0, disk=0):
             refused(t, state, "memory", "memory in total")
         with promised(state, [1], memory=0, vcpus=0, disk=1 << 60):
