@@ -1,0 +1,24 @@
+/*
+ * guard.h - the monitor's own system call filters, one for each kind of thread, entered when all is
+ * made and before the guest runs.
+ *
+ * They stand behind the jail's (which ends the process for anything else, too) and are smaller: no
+ * open, no socket, no exec, no fork; a vCPU thread may do little but KVM_RUN. ioctls are allowed by
+ * their number one by one. A call that is not allowed ends the process with SIGSYS, which the
+ * supervisor sees as what it is.
+ */
+#pragma once
+
+#include "base/base.h"
+#include "base/err.h"
+
+enum guard_kind {
+    GUARD_VCPU,   /* KVM_RUN, eventfds, waiting */
+    GUARD_IO,     /* the main thread while it serves a clone */
+    GUARD_IO_SAVE /* the main thread of a machine that may be saved: it reads KVM's state, too */
+};
+
+/* Compiles all filters; allocates. Call before the first thread. ERR_HOST. */
+must_use int guard_prepare(bool may_save, struct err *err) nonnull_all;
+/* The calling thread enters its filter, for good. ERR_HOST. */
+must_use int guard_enter(enum guard_kind kind, struct err *err) nonnull_all;

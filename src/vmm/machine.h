@@ -1,0 +1,90 @@
+/*
+ * machine.h - the machine: memory, interrupt controllers, processors, devices, and the threads that
+ * run it.
+ *
+ * Threads: the main thread is the I/O thread (machine_run(): epoll over kicks, channel, console,
+ * control); each processor has one (vcpu.h). One lock guards every device; a vCPU thread takes it
+ * for a register access, the I/O thread for a batch of requests, nobody while it waits.
+ */
+#pragma once
+
+#include <pthread.h>
+
+#include "base/base.h"
+#include "base/err.h"
+
+#include "vmm/dev/blk.h"
+#include "vmm/dev/console.h"
+#include "vmm/dev/rng.h"
+#include "vmm/dev/serial.h"
+#include "vmm/gmem.h"
+#include "vmm/kvm.h"
+#include "vmm/layout.h"
+#include "vmm/start.h"
+#include "vmm/vcpu.h"
+
+/* As the arguments say; checked when parsed (options.h). */
+struct machine_options {
+    uint64_t memory_bytes;
+    unsigned int vcpus;
+    bool disks, restore, console;
+    bool memory_file; /* START_FD_MEMORY and START_FD_CONTROL are there */
+    const char *cmdline;
+};
+
+/* Why a machine came to its end; the first one counts. */
+enum machine_end {
+    MACHINE_RUNS,
+    MACHINE_OFF,   /* the guest switched off, restarted or shut down, or was saved */
+    MACHINE_GUEST, /* it did what ends its run: a broken device, an exit that none may cause */
+    MACHINE_HOST,  /* the host failed us */
+};
+
+struct machine {
+    const struct machine_options *options; /* borrowed */
+    struct kvm_host kvm;
+    int vm_fd;
+    struct gmem mem;
+    unsigned int n_vcpus;
+    struct vcpu vcpus[LAYOUT_VCPUS_MAX];
+
+    pthread_mutex_t lock; /* of everything below */
+    struct blk root, input, scratch;
+    struct console console;
+    struct rng rng;
+    struct serial serial;
+    struct virtio *devices[LAYOUT_DEVICES]; /* by slot; NULL: not in this machine */
+    int irq_fds[LAYOUT_DEVICES];
+    int kick_fds[LAYOUT_DEVICES][VIRTIO_QUEUES_MAX]; /* ioeventfds on QueueNotify */
+    uint8_t sleep_control;
+
+    int stop_fd; /* eventfd: the end was decided, or the ring of the serial port is not empty */
+    enum machine_end end;
+    struct err why;
+};
+
+/*
+ * Makes the machine that the options and descriptors describe, up to before its first instruction:
+ * its memory, KVM's side of it, devices. Then either boot_load() or snapshot_restore() fills it.
+ */
+must_use int machine_make(const struct machine_options *options, struct machine *ret,
+                          struct err *err) nonnull_all;
+void machine_free(struct machine *m) nonnull_all;
+
+/* Starts the processors and serves them until the end. ERR_GUEST or ERR_HOST; 0: MACHINE_OFF. */
+must_use int machine_run(struct machine *m, struct err *err) nonnull_all;
+
+/* The end, from any thread; the first one counts. why may be NULL for MACHINE_OFF. */
+void machine_stop(struct machine *m, enum machine_end end, const struct err *why) nonnull_args(1);
+
+/*
+ * What the guest asked of the world outside RAM; called by vCPU threads without the lock.
+ * is_write: data is what it wrote; else data gets what it reads (all ones where nothing is).
+ */
+void machine_mmio(struct machine *m, uint64_t gpa, bool is_write, uint8_t *data,
+                  unsigned int size) nonnull_all;
+void machine_port(struct machine *m, uint16_t port, bool is_write, uint8_t *data,
+                  unsigned int size) nonnull_all;
+
+/* Every processor stands still between two instructions / goes on. I/O thread; ERR_HOST. */
+must_use int machine_pause(struct machine *m, struct err *err) nonnull_all;
