@@ -292,7 +292,7 @@ static int start_launcher(struct daemon *d, struct err *err)
                                            .user = d->config.user,
                                            .pool = (unsigned int)d->config.pool,
                                            .pool_percent = (unsigned int)d->config.pool_percent,
-                                           .capacity = d->config.capacity};
+                                           .capacity = d->config.capacity.host};
 
     return launcher_start(&config, &d->launcher, err);
 }

@@ -15,6 +15,7 @@
 
 #include "cli/curl-api.h"
 #include "job/text.h"
+#include "sys/clock.h"
 #include "sys/fd.h"
 
 #define TOKEN_MAX       512u
@@ -262,6 +263,8 @@ struct call {
     int failed; /* -errno of a callback; err is set */
     size_t header_bytes;
     bool paused;
+    curl_off_t moved;  /* bytes of both ways so far, and when the last came */
+    uint64_t heard_ns; /* 0: not yet */
     char detail[CURL_ERROR_SIZE];
 };
 
@@ -356,7 +359,6 @@ static bool set_connection(const struct http *h)
 static bool set_callbacks(struct call *c, const char *url)
 {
     CURL *e = c->h->easy;
-    uint64_t silence = c->rq->silence_ns != 0 ? c->rq->silence_ns : SILENCE_NS;
     bool ok = true;
 
     SET(CURLOPT_URL, url);
@@ -365,8 +367,6 @@ static bool set_callbacks(struct call *c, const char *url)
     SET(CURLOPT_HEADERDATA, c);
     SET(CURLOPT_WRITEFUNCTION, on_body);
     SET(CURLOPT_WRITEDATA, c);
-    SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
-    SET(CURLOPT_LOW_SPEED_TIME, (long)(silence / NS_PER_S));
     return ok;
 }
 
@@ -499,6 +499,30 @@ static int take_turn(struct call *c, struct err *err)
     return wait_some(c, &also, err);
 }
 
+/*
+ * Whether the other end has been silent for too long. libcurl's own limit is one of average speed,
+ * which a heartbeat of a few bytes does not reach.
+ */
+static int check_silence(struct call *c, struct err *err)
+{
+    uint64_t limit = c->rq->silence_ns != 0 ? c->rq->silence_ns : SILENCE_NS;
+    uint64_t now = clock_mono_ns();
+    curl_off_t in = 0;
+    curl_off_t out = 0;
+
+    (void)curl->easy_getinfo(c->h->easy, CURLINFO_SIZE_DOWNLOAD_T, &in);
+    (void)curl->easy_getinfo(c->h->easy, CURLINFO_SIZE_UPLOAD_T, &out);
+    if (in + out != c->moved || c->paused || c->heard_ns == 0) {
+        c->moved = in + out;
+        c->heard_ns = now;
+    }
+    if (now - c->heard_ns < limit) {
+        return 0;
+    }
+    return err_set(err, ERR_HOST, ETIMEDOUT, "'%s' does not answer (no byte for %llu s)",
+                   text_of_str(c->h->url).s, (unsigned long long)(limit / NS_PER_S));
+}
+
 static int drive(struct call *c, struct err *err)
 {
     int running = 1;
@@ -521,6 +545,9 @@ static int drive(struct call *c, struct err *err)
                        : transfer_fault(c, msg != NULL ? msg->data.result : CURLE_RECV_ERROR, err);
         }
         r = take_turn(c, err);
+        if (r == 0) {
+            r = check_silence(c, err);
+        }
         if (r < 0) {
             return r;
         }

@@ -327,11 +327,27 @@ int api_cancel(struct call *call, struct reply *ret, struct refusal *ret_refusal
     return reply_job(call, &info, info.state == JOB_ENDED ? 200 : 202, ret, ret_refusal, err);
 }
 
+/* 204 when the bytes are overwritten; 202 if that takes longer than a request may wait. */
 int api_purge(struct call *call, struct reply *ret, struct refusal *ret_refusal, struct err *err)
 {
-    int r = service_purge(call->o->service, call->tenant, call->match.id, err);
+    const struct waiting *w = call->state;
+    int r = w == NULL ? call_may_wait(call, ret_refusal) : 0;
 
-    return r < 0 ? api_refuse(r, err, ret_refusal) : reply_empty(ret, 204, err);
+    if (r < 0) {
+        return r;
+    }
+    r = service_purge(call->o->service, call->tenant, call->match.id, err);
+    if (r < 0) {
+        return api_refuse(r, err, ret_refusal);
+    }
+    if (r == 0 || (w != NULL && w->late)) {
+        return reply_empty(ret, r == 0 ? 204 : 202, err);
+    }
+    if (w == NULL) {
+        return wait_for(call, call->match.id, SERVER_WAIT_S_MAX, 202, err);
+    }
+    call_suspend(call);
+    return CALL_WAITS;
 }
 
 /* One of the streams: what is there now; a job that runs has more later. */

@@ -14,8 +14,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include "daemon/capacity.h"
 #include "daemon/tenant.h"
-#include "sup/ledger.h"
 
 #define CONFIG_BYTES_MAX MIB
 #define CONFIG_LIST_MAX  32u
@@ -48,7 +48,7 @@ struct config {
     uint64_t connections, connections_per_address;
     uint64_t request_bytes, requests_bytes;       /* of one body, of all at once */
     uint64_t head_ns, body_ns, idle_ns, stall_ns; /* deadlines of requests */
-    struct ledger_capacity capacity;              /* 0 = by the host */
+    struct capacity_config capacity;              /* 0 = by the host */
     uint64_t retention_age_ms, retention_bytes;   /* of jobs' bytes; 0 = no limit */
     uint64_t retention_rows_ms;                   /* of what is known of jobs without bytes */
     uint64_t retries;  /* of a job whose machine failed before the program started */

@@ -135,6 +135,15 @@ int jobfiles_discard(int jobs_fd, const char *id, bool wipe, struct err *err)
     return r;
 }
 
+bool jobfiles_wiping(int jobs_fd, const char *id)
+{
+    char name[NAME_SIZE];
+    struct stat st;
+
+    name_of(id, true, name);
+    return job_id_ok(id) && fstatat(jobs_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int jobfiles_remove(int jobs_fd, const char *id, bool wipe, struct err *err)
 {
     char name[NAME_SIZE];

@@ -114,6 +114,8 @@ must_use int jobfiles_output(int dirfd, const char *name, int *ret_fd, uint64_t 
 must_use int jobfiles_remove(int jobs_fd, const char *id, bool wipe, struct err *err) nonnull_all;
 /* The fast first step of it: nobody finds the job's directory any more. jobfiles_sweep() goes on. */
 must_use int jobfiles_discard(int jobs_fd, const char *id, bool wipe, struct err *err) nonnull_all;
+/* True while what was discarded with wipe is still there. */
+must_use bool jobfiles_wiping(int jobs_fd, const char *id) nonnull_all;
 
 struct jobfiles_swept {
     uint64_t orphans;   /* directories of jobs that nobody knows, removed */

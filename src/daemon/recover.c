@@ -182,12 +182,11 @@ static int sweep(struct service *s, struct err *err)
 
 int recover_jobs(struct service *s, struct err *err)
 {
-    const struct capacity_config config = {.host = s->c.config->capacity};
     char after[JOB_ID_SIZE] = "";
     struct capacity capacity;
     struct job_info jobs[PAGE];
     struct jobstore_page page = {.jobs = jobs, .max = PAGE, .more = true};
-    int r = capacity_read(s->c.state_fd, &config, &capacity, err);
+    int r = capacity_read(s->c.state_fd, &s->c.config->capacity, &capacity, err);
 
     if (r < 0) {
         return r;

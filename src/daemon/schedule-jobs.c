@@ -26,11 +26,10 @@ static void expire(struct service *s, uint64_t now_ns)
 /* What is left of the host for new machines. */
 static int read_room(struct service *s, struct capacity_need *ret, struct err *err)
 {
-    const struct capacity_config config = {.host = s->c.config->capacity};
     struct capacity capacity;
     struct capacity_load load = {.untouched_bytes = s->untouched_bytes + s->taken_since};
     struct queue_stats stats;
-    int r = capacity_read(s->c.state_fd, &config, &capacity, err);
+    int r = capacity_read(s->c.state_fd, &s->c.config->capacity, &capacity, err);
 
     if (r < 0) {
         return r;

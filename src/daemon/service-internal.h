@@ -29,6 +29,7 @@
 #include "daemon/plan.h"
 #include "daemon/queue.h"
 #include "daemon/rate.h"
+#include "daemon/remover.h"
 #include "daemon/service-run.h"
 
 /* The record of a job's machine, beside the job's other files. */
@@ -81,7 +82,8 @@ struct service {
     struct active *active;
     struct asked_record *records;
     struct service_watch *watches;
-    struct event *launcher_event, *kick, *upkeep;
+    struct remover *remover;
+    struct event *launcher_event, *kick, *upkeep, *removed;
     uint64_t number;                       /* last one given to a question */
     uint64_t images_asked, capacity_asked; /* their numbers, 0 = not now */
     uint64_t images_ns;                    /* when they were asked for last */

@@ -197,7 +197,8 @@ static int take_in(struct submission *sub, struct err *err)
     if (r < 0) {
         (void)!queue_remove(s->queue, sub->info.id, &ignored);
         ignored = (struct err)ERR_INIT;
-        (void)!jobfiles_remove(s->c.jobs_fd, sub->info.id, false, &ignored);
+        (void)!jobfiles_discard(s->c.jobs_fd, sub->info.id, false, &ignored);
+        remover_ask(s->remover);
         return refuse_room(sub, r, err);
     }
     return 0;

@@ -78,15 +78,16 @@ int service_purge(struct service *s, const struct tenant *tenant, const char *id
     if (info.state != JOB_ENDED || runner_find(s, id) != NULL) {
         return err_set(err, ERR_USAGE, EBUSY, "the job has not ended; cancel it first");
     }
-    /* A secure removal is told of only when it is done. */
-    r = jobfiles_remove(s->c.jobs_fd, id, true, err);
-    if (r == 0) {
-        r = jobstore_purged(s->c.store, id, err);
-    }
-    if (r == 0) {
+    if (!info.purged) {
+        r = jobfiles_discard(s->c.jobs_fd, id, true, err);
+        r = r < 0 ? r : jobstore_purged(s->c.store, id, err);
+        if (r < 0) {
+            return r;
+        }
         log_event(s->c.log, LOG_INFO, "job-purged", id, LOG_TEXT("by", "request"));
+        remover_ask(s->remover);
     }
-    return r;
+    return jobfiles_wiping(s->c.jobs_fd, id);
 }
 
 int service_files(struct service *s, const struct tenant *tenant, const char *id, int *ret_dirfd,
@@ -138,6 +139,24 @@ void service_news(struct service *s, const char *id)
         if (strcmp(w->id, id) == 0) {
             w->changed(w);
         }
+    }
+}
+
+/* A look at what was discarded has ended: whoever waits for a removal asks again. */
+static void on_removed(evutil_socket_t fd, short what, void *ctx)
+{
+    struct service *s = ctx;
+    struct service_watch *next = NULL;
+    struct err err = ERR_INIT;
+
+    (void)fd;
+    (void)what;
+    if (remover_done(s->remover, &err) < 0) {
+        service_complain(s, "removal", NULL, &err);
+    }
+    for (struct service_watch *w = s->watches; w != NULL; w = next) {
+        next = w->next;
+        w->changed(w);
     }
 }
 
@@ -309,6 +328,21 @@ static int make_events(struct service *s, struct err *err)
     return 0;
 }
 
+/* After recover_jobs(), which sweeps itself. */
+static int make_remover(struct service *s, struct err *err)
+{
+    int r = remover_start(s->c.jobs_fd, &s->remover, err);
+
+    if (r < 0) {
+        return r;
+    }
+    s->removed = event_new(s->c.base, remover_fd(s->remover), EV_READ | EV_PERSIST, on_removed, s);
+    if (s->removed == NULL || event_add(s->removed, NULL) < 0) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
 static int make_queue(struct service *s, struct err *err)
 {
     const struct queue_config config = {.queued_max = s->c.config->jobs_max,
@@ -335,6 +369,9 @@ int service_new(const struct service_config *config, struct service **ret, struc
     if (r == 0) {
         metrics_on_export(s->c.metrics, export_gauges, s);
         r = recover_jobs(s, err);
+    }
+    if (r == 0) {
+        r = make_remover(s, err);
     }
     if (r < 0) {
         service_free(s);
@@ -373,6 +410,8 @@ void service_free(struct service *s)
     free_event(s->launcher_event);
     free_event(s->kick);
     free_event(s->upkeep);
+    free_event(s->removed);
+    remover_free(s->remover);
     json_decref(s->images);
     json_decref(s->capacity);
     queue_free(s->queue);

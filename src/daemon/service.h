@@ -69,7 +69,11 @@ must_use int service_list(struct service *s, const struct tenant *tenant,
 must_use int service_cancel(struct service *s, const struct tenant *tenant, const char *id,
                             struct job_info *ret, struct err *err) nonnull_all;
 
-/* Removes the bytes of an ended job, overwritten; the row stays, purged. -EBUSY: not ended. */
+/*
+ * Removes the bytes of an ended job, overwritten; the row stays, purged. 0: they are gone; 1: nobody
+ * gets at them any more and they are being overwritten: watch the job and ask again. -EBUSY: not
+ * ended.
+ */
 must_use int service_purge(struct service *s, const struct tenant *tenant, const char *id,
                            struct err *err) nonnull_all;
 

@@ -223,7 +223,6 @@ static int retain_of(struct service *s, struct retention *policy, const char *te
 
 static int retain_all(struct service *s, struct retention *policy, struct err *err)
 {
-    struct jobfiles_swept swept = {0};
     int n = retain_of(s, policy, NULL, err);
 
     for (size_t i = 0; n >= 0 && i < policy->n_tenants; i++) {
@@ -235,7 +234,10 @@ static int retain_all(struct service *s, struct retention *policy, struct err *e
             n = r < 0 ? r : n + r;
         }
     }
-    return n > 0 ? jobfiles_sweep(s->c.jobs_fd, NULL, NULL, &swept, err) : n;
+    if (n > 0) {
+        remover_ask(s->remover);
+    }
+    return n < 0 ? n : 0;
 }
 
 static int retain(struct service *s, struct err *err)

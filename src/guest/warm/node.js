@@ -114,6 +114,7 @@ function become(argv, env) {
 
 try {
   delete require.cache[__filename];
+  delete module.constructor._pathCache[`${__filename}\0`];
   Object.defineProperty(process, '_preload_modules',
     { ...Object.getOwnPropertyDescriptor(process, '_preload_modules'), value: [] });
   module.parent?.children?.splice(0);

@@ -63,7 +63,8 @@ static void what_is_given_is_taken(void **state)
                     "{\"listen\":[\"[::1]:80\",\"unix:/run/a.sock\"],\"user\":\"airlock\","
                     "\"tls\":{\"cert\":\"/c\",\"key\":\"/k\"},\"require_tokens\":true,"
                     "\"pool\":4,\"deadlines\":{\"body_seconds\":7},"
-                    "\"capacity\":{\"memory_bytes\":4294967296},\"log\":{\"level\":\"debug\"},"
+                    "\"capacity\":{\"memory_bytes\":4294967296,\"processes\":4000,"
+                    "\"descriptors\":64},\"log\":{\"level\":\"debug\"},"
                     "\"default_quota\":{\"images\":[\"python\",\"js-2\"],\"wall_ms\":1500,"
                     "\"isolation\":\"hardware\",\"pinned\":true}}",
                     &err),
@@ -76,7 +77,9 @@ static void what_is_given_is_taken(void **state)
     assert_int_equal(c.pool, 4);
     assert_int_equal(c.body_ns, 7 * NS_PER_S);
     assert_int_equal(c.head_ns, 10 * NS_PER_S);
-    assert_int_equal(c.capacity.memory_total_bytes, 4 * GIB);
+    assert_int_equal(c.capacity.host.memory_total_bytes, 4 * GIB);
+    assert_int_equal(c.capacity.processes, 4000);
+    assert_int_equal(c.capacity.fds, 64);
     assert_int_equal(c.log, CONFIG_LOG_DEBUG);
     assert_int_equal(c.default_quota.n_images, 2);
     assert_int_equal(c.default_quota.wall_ns, 1500 * NS_PER_MS);

@@ -1,5 +1,7 @@
 #include <errno.h>
+#include <poll.h>
 
+#include "daemon/remover.h"
 #include "jobs-dir.h"
 
 static void make_outputs(int dirfd)
@@ -175,6 +177,34 @@ static void a_wipe_overwrites_what_was_there(void **state)
     assert_true(st.st_blocks < 1000);
 }
 
+/* As the service does it: the disk's time is another thread's. */
+static void a_thread_overwrites_and_removes_what_was_discarded(void **state)
+{
+    auto_jobfiles struct jobfiles f = JOBFILES_INIT;
+    struct err err = ERR_INIT;
+    struct remover *remover = NULL;
+    struct pollfd done = {.events = POLLIN};
+    char data[8];
+
+    (void)state;
+    create(&f);
+    put(&f, JOBFILES_STDOUT, "secret");
+    assert_ok(remover_start(jobs_fd, &remover, &err), &err);
+    assert_ok(jobfiles_discard(jobs_fd, id, true, &err), &err);
+    assert_true(jobfiles_wiping(jobs_fd, id));
+    done.fd = remover_fd(remover);
+    assert_int_equal(poll(&done, 1, 100), 0); /* nobody asked */
+    remover_ask(remover);
+    assert_int_equal(poll(&done, 1, 10000), 1);
+    assert_ok(remover_done(remover, &err), &err);
+    assert_int_equal(poll(&done, 1, 0), 0);
+    assert_false(jobfiles_wiping(jobs_fd, id));
+    assert_int_equal(pread(f.stdout_fd, data, 6, 0), 6);
+    assert_memory_equal(data, "\0\0\0\0\0\0", 6);
+    remover_free(remover);
+    remover_free(NULL);
+}
+
 static void a_half_made_directory_is_removed(void **state)
 {
     auto_jobfiles struct jobfiles f = JOBFILES_INIT;
@@ -295,6 +325,7 @@ static void a_discarded_id_may_be_discarded_again(void **state)
 TEST_MAIN(J(outputs_are_found_by_their_names_alone), J(names_of_outputs_are_bounded),
           J(a_linked_output_directory_is_none), J(bytes_are_those_of_the_disk),
           J(removal_leaves_nothing), J(a_wipe_overwrites_what_was_there),
+          J(a_thread_overwrites_and_removes_what_was_discarded),
           J(a_half_made_directory_is_removed), J(a_deep_tree_is_removed),
           J(a_sweep_removes_what_nobody_knows_and_finishes_what_began),
           J(a_discarded_id_may_be_discarded_again))
