@@ -49,7 +49,7 @@
  * is evidence, such as a panic.
  */
 #define KERNEL_ARGS "quiet loglevel=3 panic=-1 reboot=t"
-#define EARLY       "earlyprintk=ttyS0,keep "
+#define EARLY       "earlyprintk=ttyS0,keep"
 
 struct args {
     const char *argv[VMM_ARGS_MAX];
@@ -78,9 +78,10 @@ static void make_cmdline(struct args *a, const struct machine_config *c)
                        (unsigned long long)c->mounted_inodes);
     }
     /* A probe's kernel speaks before "quiet" counts: that it got as far as its first word. */
-    (void)snprintf(a->cmdline, sizeof(a->cmdline), "%s%s%s%s%s%s", c->is_probe ? EARLY : "",
-                   KERNEL_ARGS, c->is_probe ? "" : " " EARLY,
-                   c->warm != NULL ? "airlock.warm=" : "", c->warm != NULL ? c->warm : "", scratch);
+    (void)snprintf(a->cmdline, sizeof(a->cmdline), "%s%s%s%s%s", c->is_probe ? EARLY " " : "",
+                   c->is_probe ? KERNEL_ARGS : KERNEL_ARGS " " EARLY,
+                   c->warm != NULL ? " airlock.warm=" : "", c->warm != NULL ? c->warm : "",
+                   scratch);
 }
 
 /* A machine that goes on has its kernel, with its command line, in memory. */
