@@ -127,13 +127,15 @@ void seccomp_filter_fini(struct seccomp_filter *filter)
 int seccomp_load_filter(const struct seccomp_filter *filter, int *ret_listener)
 {
     struct sock_fprog prog = {.len = filter->len, .filter = filter->code};
-    long fd =
-        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+    unsigned int flags = ret_listener != NULL ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
+    long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
 
     if (fd < 0) {
         return -errno;
     }
-    *ret_listener = (int)fd;
+    if (ret_listener != NULL) {
+        *ret_listener = (int)fd;
+    }
     return 0;
 }
 

@@ -57,10 +57,10 @@ void seccomp_filter_fini(struct seccomp_filter *filter) nonnull_all;
 /*
  * Loads the filter into the calling thread for good; no_new_privs must be set. Async-signal-safe.
  * Returns 0 or -errno; the caller owns *ret_listener (O_CLOEXEC), on which SECCOMP_DO_ASK calls
- * arrive.
+ * arrive. NULL for a filter that asks nothing: a thread can have one listener only.
  */
-must_use int seccomp_load_filter(const struct seccomp_filter *filter,
-                                 int *ret_listener) nonnull_all;
+must_use int seccomp_load_filter(const struct seccomp_filter *filter, int *ret_listener)
+    nonnull_args(1);
 
 /*
  * Waits for the one call that is asked about and lets it go on if it is nr; any other one, or a
