@@ -121,13 +121,17 @@ static void queue_select(void)
     linger();
 }
 
+/* Whoever takes it, KVM or the monitor: the number is looked at, or not used at all. */
 static void notify_beyond(void)
 {
     struct target t;
 
     target_begin(&t);
-    write32(t.q.window + REG_NOTIFY, selectors[guest_number]);
+    for (unsigned int i = 0; i < sizeof(selectors) / sizeof(selectors[0]); i++) {
+        write32(t.q.window + REG_NOTIFY, selectors[i]);
+    }
     linger();
+    expect(target_works(&t), "the device works");
 }
 
 /* A kick before DRIVER_OK, or of a queue that nobody made, is nothing. */

@@ -114,18 +114,23 @@ enum {
     CONTROL_PORT_OPEN = 6
 };
 
-void console_tell(struct console_queues *c, uint32_t port, uint16_t event, uint16_t value)
+void console_send(struct console_queues *c, uint32_t port, uint16_t event, uint16_t value)
 {
     struct {
         uint32_t id;
         uint16_t event, value;
     } message = {port, event, value};
 
-    uint32_t len;
-
     *(typeof(message) *)(void *)page_out = message;
     desc_set(&c->control_out, 0, gpa(page_out), sizeof(message), 0, 0);
     queue_give(&c->control_out, 0);
+}
+
+void console_tell(struct console_queues *c, uint32_t port, uint16_t event, uint16_t value)
+{
+    uint32_t len;
+
+    console_send(c, port, event, value);
     expect(queue_take(&c->control_out, &len), "the console takes a control message");
 }
 

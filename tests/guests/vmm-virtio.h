@@ -123,6 +123,8 @@ struct console_queues {
 };
 
 void console_begin(struct console_queues *c);
+/* A control message, and one that is waited for. */
+void console_send(struct console_queues *c, uint32_t port, uint16_t event, uint16_t value);
 void console_tell(struct console_queues *c, uint32_t port, uint16_t event, uint16_t value);
 
 /*
