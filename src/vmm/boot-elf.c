@@ -4,6 +4,7 @@
  * code is 32-bit.
  */
 #include <elf.h>
+#include <errno.h>
 #include <string.h>
 
 #include "vmm/boot-internal.h"

@@ -1,5 +1,6 @@
 /* A bzImage, entered at its 64-bit entry: Documentation/arch/x86/boot.rst, protocol 2.12 and later. */
 #include <asm/bootparam.h>
+#include <errno.h>
 #include <string.h>
 
 #include "vmm/boot-internal.h"

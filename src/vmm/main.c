@@ -35,13 +35,14 @@ static int complain(const struct err *err, int code)
     int len = snprintf(line, sizeof(line), "airlock-vmm: %s\n", err->msg);
     struct err ignored = ERR_INIT;
 
-    (void)fd_write_full(STDERR_FILENO, line, (size_t)len, &ignored); /* nobody else to tell */
+    if (fd_write_full(STDERR_FILENO, line, (size_t)len, &ignored) < 0) {
+        return code; /* nobody else to tell */
+    }
     return code;
 }
 
-static int boot(struct machine *m, struct err *err)
+static int boot(struct machine *m, int initramfs, struct err *err)
 {
-    int initramfs = fcntl(START_FD_INITRAMFS, F_GETFD) < 0 ? -1 : START_FD_INITRAMFS;
     struct boot_entry entry = {.info = 0};
     uint32_t slots = 0;
     uint64_t rsdp = 0;
@@ -66,6 +67,8 @@ int main(int argc, char **argv)
     if (options_parse(argc, argv, &options, &err) < 0) {
         return complain(&err, START_EXIT_USAGE);
     }
+    /* Before we have descriptors of our own, which take the free numbers. */
+    int initramfs = fcntl(START_FD_INITRAMFS, F_GETFD) < 0 ? -1 : START_FD_INITRAMFS;
     options.memory_file = options.restore || fcntl(START_FD_MEMORY, F_GETFD) >= 0;
     if (machine_make(&options, &machine, &err) < 0) {
         return complain(&err, exit_code(&err));
@@ -74,7 +77,7 @@ int main(int argc, char **argv)
         if (snapshot_restore(&machine, START_FD_STATE, &err) < 0) {
             return complain(&err, err.class == ERR_USAGE ? START_EXIT_STATE : exit_code(&err));
         }
-    } else if (boot(&machine, &err) < 0) {
+    } else if (boot(&machine, initramfs, &err) < 0) {
         return complain(&err, exit_code(&err));
     }
     if (machine_run(&machine, &err) < 0) {

@@ -1,5 +1,7 @@
 #include "vmm/options.h"
 
+#include <errno.h>
+
 #include <string.h>
 
 #include "base/num.h"
