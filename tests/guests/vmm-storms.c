@@ -49,7 +49,7 @@ static void reset_storm(void)
 
     for (int i = 0; i < 300; i++) {
         target_begin(&t);
-        queue_give(&t.q, 0);
+        target_ask(&t);
         write32(t.q.window + REG_STATUS, 0);
     }
     target_begin(&t);
@@ -197,7 +197,7 @@ static void second_resets(void)
     }
     for (int i = 0; i < 100; i++) {
         target_begin(&raced);
-        queue_give(&raced.q, 0);
+        target_ask(&raced);
         (void)in8(PORT_NOBODY);
     }
     second_stop = true;
@@ -218,12 +218,13 @@ static void pull_the_plug(void)
 static void second_ends(void)
 {
     target_begin(&raced);
+    target_ask(&raced);
     if (!second_start(pull_the_plug)) {
         say("alone\n");
         return;
     }
     for (;;) {
-        queue_give(&raced.q, 0);
+        (void)target_works(&raced);
     }
 }
 

@@ -65,6 +65,8 @@ def spawn(binary, arguments, descriptors, environment=None):
         if CONSOLE not in high:
             actions.append((os.POSIX_SPAWN_OPEN, CONSOLE, "/dev/null", os.O_WRONLY, 0))
         actions += [(os.POSIX_SPAWN_DUP2, fd, to) for to, fd in high.items()]
+        # What a shell left open without telling must not look like one of the monitor's.
+        actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in range(3, 64) if fd not in high]
         return os.posix_spawn(str(binary), [str(binary)] + arguments, environment or {}, file_actions=actions)
     finally:
         for fd in high.values():
@@ -196,10 +198,13 @@ class Machine:
                 if not data:
                     fds.discard(self.stderr_fd)
             if on_channel and self.channel.fileno() in ready:
-                data = self.channel.recv(65536)
-                if data:
-                    on_channel(self, data)
-                else:
+                try:
+                    data = self.channel.recv(65536)
+                    if data:
+                        on_channel(self, data)
+                except ConnectionError:  # it ended with bytes that nobody read
+                    data = b""
+                if not data:
                     fds.discard(self.channel.fileno())
             if self.pidfd in ready:
                 return True
