@@ -294,9 +294,10 @@ int vcpu_restore(struct vcpu *v, struct wire_in *in, struct err *err)
     if (s.xsave_bytes != kvm->xsave_size || s.xsave_bytes > sizeof(xsave) ||
         s.has_xcrs != kvm->has_xcrs) {
         return err_usage(err,
-                         "the saved machine's XSAVE area has %u bytes, this host's %zu: build the "
-                         "template again here",
-                         s.xsave_bytes, kvm->xsave_size);
+                         "the saved machine's XSAVE area has %u bytes (%s XCRs), this host's %zu "
+                         "(%s): build the template again here",
+                         s.xsave_bytes, s.has_xcrs != 0 ? "with" : "without", kvm->xsave_size,
+                         kvm->has_xcrs ? "with" : "without");
     }
     at = wire_take(in, s.xsave_bytes);
     if (at == NULL || s.n_msrs > MSRS_MAX) {
