@@ -1,7 +1,6 @@
 /* The shape of a machine: processors and devices. Whatever it is, its tables are sound. */
-#include "fuzz.h"
-
 #include "../unit/vmm/acpi-check.h"
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,11 +2,10 @@
  * A kernel file of a stranger, put into a small machine: it boots or is refused with a reason, and
  * neither reads past the file nor writes outside the machine's memory.
  */
-#include "fuzz.h"
-
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "sys/fd.h"
 #include "vmm/boot.h"
 #include "vmm/layout.h"

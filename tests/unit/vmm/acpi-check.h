@@ -167,11 +167,14 @@ static inline void acpi_check_madt(struct acpi_check *c, uint64_t gpa, unsigned 
     }
     acpi_expect(c, wire_get_u32(t + 36) == 0xfee00000 && wire_get_u32(t + 40) == 0, "local APICs");
     for (unsigned int i = 0; i < vcpus; i++, at += 8) {
-        acpi_expect(c, at[0] == 0 && at[1] == 8 && at[2] == i && at[3] == i &&
-                           wire_get_u32(at + 4) == 1, "processor");
+        acpi_expect(
+            c, at[0] == 0 && at[1] == 8 && at[2] == i && at[3] == i && wire_get_u32(at + 4) == 1,
+            "processor");
     }
-    acpi_expect(c, at[0] == 1 && at[1] == 12 && wire_get_u32(at + 4) == 0xfec00000 &&
-                       wire_get_u32(at + 8) == 0, "IO-APIC");
+    acpi_expect(c,
+                at[0] == 1 && at[1] == 12 && wire_get_u32(at + 4) == 0xfec00000 &&
+                    wire_get_u32(at + 8) == 0,
+                "IO-APIC");
 }
 
 /* NULL, or what is wrong with what acpi_write() wrote for such a machine. */

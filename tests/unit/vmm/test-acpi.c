@@ -1,9 +1,8 @@
 /* The tables say what the machine has; a strict reader (acpi-check.h) reads every byte of them. */
-#include "test.h"
-
 #include <string.h>
 
 #include "acpi-check.h"
+#include "test.h"
 
 static void every_shape_of_machine_gets_sound_tables(void **state)
 {
