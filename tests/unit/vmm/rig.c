@@ -29,7 +29,7 @@ int guard_enter(enum guard_kind kind, struct err *err)
     return 0;
 }
 
-static int out_of_the_way(int fd)
+int rig_out_of_the_way(int fd)
 {
     int high = fcntl(fd, F_DUPFD_CLOEXEC, 100);
 
@@ -49,7 +49,7 @@ static void give(struct rig *rig, int fd, int number)
 
 static int unnamed_file(uint64_t size)
 {
-    int fd = out_of_the_way(memfd_create("rig", MFD_CLOEXEC));
+    int fd = rig_out_of_the_way(memfd_create("rig", MFD_CLOEXEC));
 
     assert_int_equal(ftruncate(fd, (off_t)size), 0);
     return fd;
@@ -60,8 +60,8 @@ static int give_socket(struct rig *rig, int number)
     int pair[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    pair[0] = out_of_the_way(pair[0]);
-    pair[1] = out_of_the_way(pair[1]);
+    pair[0] = rig_out_of_the_way(pair[0]);
+    pair[1] = rig_out_of_the_way(pair[1]);
     assert_int_equal(fcntl(pair[1], F_SETFL, O_NONBLOCK), 0);
     give(rig, pair[1], number);
     return pair[0];

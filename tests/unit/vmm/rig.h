@@ -18,6 +18,8 @@ struct rig {
     int before[START_FD_KVM + 1];
 };
 
+/* fd at a number that start.h does not use; for what a test opens before rig_setup(). */
+int rig_out_of_the_way(int fd);
 /* The machine is made; disks, memory file and control socket as the options say. */
 void rig_setup(struct rig *rig, const struct machine_options *options) nonnull_all;
 /* The descriptors alone, for tests in which making it fails. */

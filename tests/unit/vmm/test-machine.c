@@ -263,7 +263,7 @@ static void order_save(int state_fd)
 static void a_machine_is_saved_and_another_goes_on(void **state)
 {
     struct machine_options o = with(true, true);
-    auto_fd int saved = memfd_create("state", MFD_CLOEXEC);
+    auto_fd int saved = rig_out_of_the_way(memfd_create("state", MFD_CLOEXEC));
     struct err err = ERR_INIT;
     char said[256];
 
@@ -296,7 +296,7 @@ static void a_machine_is_saved_and_another_goes_on(void **state)
 static void a_state_that_cannot_be_written_is_told_and_ends_it(void **state)
 {
     struct machine_options o = with(false, true);
-    auto_fd int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    auto_fd int full = rig_out_of_the_way(open("/dev/full", O_WRONLY | O_CLOEXEC));
     struct err err = ERR_INIT;
     char said[256];
 
@@ -319,7 +319,7 @@ static void no_failure_while_it_is_saved_is_silent(void **state)
     unsigned int calls = 0, failed = 0;
 
     for (unsigned int nth = 1; nth == 1 || nth <= calls; nth++) {
-        auto_fd int saved = memfd_create("state", MFD_CLOEXEC);
+        auto_fd int saved = rig_out_of_the_way(memfd_create("state", MFD_CLOEXEC));
         struct err err = ERR_INIT;
         char said[256];
 
