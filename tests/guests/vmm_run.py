@@ -17,7 +17,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build"
-MONITOR = BUILD / "src" / "vmm" / "airlock-vmm"
+MONITOR = BUILD / "airlock-vmm"
 GUEST = BUILD / "tests" / "guests" / "vmm-hostile"
 
 CONSOLE, STDERR, CHANNEL, KERNEL, INITRAMFS, DISK_ROOT, DISK_INPUT, DISK_SCRATCH, CONTROL, MEMORY, STATE, KVM = range(1, 13)
