@@ -203,6 +203,8 @@ void virtio_read(struct virtio *dev, uint64_t offset, void *ret, unsigned int si
 
 static int write_status(struct virtio *dev, uint32_t value, struct err *err)
 {
+    uint32_t taken = 0;
+
     if (value == 0) {
         reset(dev);
         return 0;
@@ -210,14 +212,14 @@ static int write_status(struct virtio *dev, uint32_t value, struct err *err)
     if ((dev->status & ~value) != 0) {
         return err_guest(err, "status 0x%x after 0x%x takes back a step", value, dev->status);
     }
-    /* 3.1.1, step 6: the driver reads back whether it was taken. */
-    if ((value & ~dev->status & VIRTIO_STATUS_FEATURES_OK) != 0 && !virtio_features_sound(dev)) {
-        value &= ~VIRTIO_STATUS_FEATURES_OK;
-    }
-    if (!virtio_status_sound(value)) {
+    /* 3.1.1, step 6: the driver reads back whether its features were taken. */
+    taken = (value & ~dev->status & VIRTIO_STATUS_FEATURES_OK) == 0 || virtio_features_sound(dev)
+                ? value
+                : value & ~VIRTIO_STATUS_FEATURES_OK;
+    if (!virtio_status_sound(value) || !virtio_status_sound(taken)) {
         return err_guest(err, "status 0x%x after 0x%x lacks a step before it", value, dev->status);
     }
-    dev->status = value;
+    dev->status = taken;
     return 0;
 }
 

@@ -39,6 +39,9 @@ static struct {
     unsigned int n_refused_reads, n_refused_writes;
     int extensions[512]; /* value + 1 */
     unsigned int tsc_khz;
+    int (*run)(int fd);
+    const struct kvm_cpuid_entry2 *cpuid; /* NULL: the one below */
+    size_t n_cpuid;
 } fake;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -73,6 +76,17 @@ void fake_kvm_reset(void)
 {
     memset(&fake, 0, sizeof(fake));
     fake.tsc_khz = 2000000;
+}
+
+void fake_kvm_cpuid(const struct kvm_cpuid_entry2 *entries, size_t n)
+{
+    fake.cpuid = entries;
+    fake.n_cpuid = n;
+}
+
+void fake_kvm_on_run(int (*run)(int fd))
+{
+    fake.run = run;
 }
 
 void fake_kvm_tsc_khz(unsigned int khz)
@@ -260,11 +274,14 @@ static int supported_cpuid(struct kvm_cpuid2 *cpuid)
         {.function = 0x80000008, .eax = 0x3028},
     };
 
-    if (cpuid->nent < ARRAY_LEN(entries)) {
+    const struct kvm_cpuid_entry2 *from = fake.cpuid != NULL ? fake.cpuid : entries;
+    size_t n = fake.cpuid != NULL ? fake.n_cpuid : ARRAY_LEN(entries);
+
+    if (cpuid->nent < n) {
         return -E2BIG;
     }
-    cpuid->nent = ARRAY_LEN(entries);
-    memcpy(cpuid->entries, entries, sizeof(entries));
+    cpuid->nent = (uint32_t)n;
+    memcpy(cpuid->entries, from, n * sizeof(*from));
     return 0;
 }
 
@@ -301,8 +318,6 @@ static int answer(int fd, unsigned long request, void *arg)
         return pass_msrs(fd, arg, request == KVM_SET_MSRS);
     case KVM_GET_TSC_KHZ:
         return (int)fake.tsc_khz;
-    case KVM_RUN:
-        return -EINTR;
     default:
         (void)keep(fd, request, arg);
         return 0;
@@ -311,6 +326,7 @@ static int answer(int fd, unsigned long request, void *arg)
 
 int kvm_call(int fd, unsigned long request, void *arg)
 {
+    int (*run)(int fd) = NULL;
     int r = 0;
 
     (void)pthread_mutex_lock(&lock);
@@ -320,9 +336,12 @@ int kvm_call(int fd, unsigned long request, void *arg)
     fake.calls++;
     if (fake.fail_in > 0 && --fake.fail_in == 0) {
         r = -fake.fail_errnum;
+    } else if (request == KVM_RUN) {
+        r = -EINTR;
+        run = fake.run;
     } else {
         r = answer(fd, request, arg);
     }
     (void)pthread_mutex_unlock(&lock);
-    return r;
+    return run != NULL ? run(fd) : r;
 }

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <linux/kvm.h>
+
 #include "base/base.h"
 
 #define FAKE_KVM_RUN_SIZE 12288u
@@ -29,4 +31,11 @@ void fake_kvm_tsc_khz(unsigned int khz);
 void fake_kvm_refuse_msr(uint32_t index, bool reads, bool writes);
 /* The value of an MSR of that processor; 0 if it was never set. */
 uint64_t fake_kvm_msr(int fd, uint32_t index);
+/* What KVM_GET_SUPPORTED_CPUID says instead of a small Intel processor; borrowed. */
+void fake_kvm_cpuid(const struct kvm_cpuid_entry2 *entries, size_t n);
+/*
+ * What a processor does in KVM_RUN, with its descriptor; its result is the ioctl's. NULL, as after
+ * fake_kvm_reset(): -EINTR at once. Called by the processor's thread, without any lock.
+ */
+void fake_kvm_on_run(int (*run)(int fd));
 void fake_kvm_set_msr(int fd, uint32_t index, uint64_t value);
