@@ -175,9 +175,9 @@ static void find_ram(const struct start_info *info)
 
 void guest_main(const struct start_info *info)
 {
-    static const struct attack *const tables[] = {attacks_registers, attacks_queues,
-                                                  attacks_chains,    attacks_blk,
-                                                  attacks_console,   attacks_storms};
+    static const struct attack *const tables[] = {
+        attacks_registers, attacks_queues, attacks_chains, attacks_blk,
+        attacks_console,   attacks_storms, attacks_state};
     bool list;
 
     expect_equal(info->magic, 0x336ec578, "the magic number of the start info");

@@ -42,7 +42,7 @@ struct attack {
 
 /* Each file of attacks has a table; the last entry has no name. */
 extern const struct attack attacks_registers[], attacks_queues[], attacks_chains[], attacks_blk[],
-    attacks_console[], attacks_storms[];
+    attacks_console[], attacks_storms[], attacks_state[];
 
 /* The command line's second word, and the number after it (0 if there is none). */
 extern const char *guest_target;

@@ -176,10 +176,13 @@ void target_begin(struct target *t)
     desc_set(&t->q, 0, gpa(&header), sizeof(header), DESC_NEXT, 1);
 }
 
-bool target_works(struct target *t)
+volatile struct blk_header *target_header(void)
 {
-    uint32_t len;
+    return &header;
+}
 
+void target_ask(struct target *t)
+{
     if (t->device == SCRATCH) {
         desc_set(&t->q, 0, gpa(&header), sizeof(header), DESC_NEXT, 1);
         desc_set(&t->q, 1, gpa(page_in), 512, DESC_WRITE | DESC_NEXT, 2);
@@ -194,5 +197,12 @@ bool target_works(struct target *t)
         desc_set(&t->q, 0, gpa(page_in), 64, DESC_WRITE, 0);
     }
     queue_give(&t->q, 0);
+}
+
+bool target_works(struct target *t)
+{
+    uint32_t len;
+
+    target_ask(t);
     return queue_take(&t->q, &len) && (t->device != SCRATCH || page_in[512] == 0);
 }
