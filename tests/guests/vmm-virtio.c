@@ -176,6 +176,11 @@ void target_begin(struct target *t)
     desc_set(&t->q, 0, gpa(&header), sizeof(header), DESC_NEXT, 1);
 }
 
+volatile struct blk_header *target_header(void)
+{
+    return &header;
+}
+
 void target_ask(struct target *t)
 {
     if (t->device == SCRATCH) {

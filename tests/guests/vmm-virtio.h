@@ -140,6 +140,8 @@ struct target {
 
 /* A target that runs. */
 void target_begin(struct target *t);
+/* The header of the disk's requests. */
+volatile struct blk_header *target_header(void);
 /* A proper request, and one whose answer is waited for. */
 void target_ask(struct target *t);
 bool target_works(struct target *t);
