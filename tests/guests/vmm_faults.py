@@ -142,7 +142,8 @@ SCENARIOS = [("disk-use", "a boot with disks"), ("console-use", "a boot with a c
 def numbers(scenario, kind, count, baseline):
     """Which calls of a kind to fail. What one boot makes before its guest runs, another does, too."""
     if kind in ENDLESS:
-        return [n for n in ENDLESS[kind] if n <= count]
+        some = [n for n in ENDLESS[kind] if n <= count]
+        return some[:1] if scenario == "restore" else some  # it ends so soon that a second may not come
     first = 1 if scenario in ("disk-use", "save", "restore") else baseline[kind] + 1
     return range(first, count + 1)
 
