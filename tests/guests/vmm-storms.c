@@ -116,6 +116,24 @@ static void halt(void)
     }
 }
 
+/* Words that the test writes into the memory file of a saved machine, and the pages it then dirties. */
+#define WORD_GO    ((volatile uint32_t *)0x2000)
+#define WORD_PAGES ((volatile uint32_t *)0x2004)
+
+/* Is saved while it waits; its clones find the word set, leave for the serial port at once, and end. */
+static void wait_for_word(void)
+{
+    say("storm\n");
+    while (*WORD_GO == 0) {
+    }
+    out8(PORT_SERIAL, '!');
+    for (uint32_t i = 0; i < *WORD_PAGES; i++) {
+        write32(0x400000 + i * 4096, i);
+    }
+    while (*WORD_GO > 1) {
+    }
+}
+
 static struct target raced;
 static volatile uint32_t races;
 
@@ -264,6 +282,7 @@ const struct attack attacks_storms[] = {
     {"serial-registers", serial_registers},
     {"spin", spin},
     {"halt", halt},
+    {"wait", wait_for_word},
     {"second-lies", second_lies},
     {"second-resets", second_resets},
     {"second-ends", second_ends},

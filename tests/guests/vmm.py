@@ -333,6 +333,7 @@ def declare_storms():
     test("V17 a storm on the serial port that is read", storm, "serial-storm")
     test("V11 the serial port's registers, set to anything", ends, "serial-registers", says="prints")
     test("a processor that turns for ever is ended from outside", storm, "spin")
+    test("a processor that waits for a word in memory is ended from outside", storm, "wait")
     test("a processor that halts for ever is ended from outside", storm, "halt")
     for target in TARGETS:
         for times in (300, 302, 304):
