@@ -38,7 +38,10 @@ static void tag_text(uint32_t tag, char ret[5])
     for (unsigned int i = 0; i < 4; i++) {
         uint8_t c = (uint8_t)(tag >> (8 * i));
 
-        ret[i] = c >= 'A' && c <= 'Z' ? (char)c : '?';
+        ret[i] = '?';
+        if (c >= 'A' && c <= 'Z') {
+            ret[i] = (char)c;
+        }
     }
     ret[4] = '\0';
 }

@@ -27,8 +27,8 @@
 #define MSR_HYPERV_FIRST 0x40000000u
 #define MSR_HYPERV_LAST  0x4000ffffu
 
-#define MSRS_MAX  512u          /* of a list; Linux 6.1 has less than 200 */
-#define XSAVE_MAX (16u * 1024u) /* of an area; with AMX it is 11 KiB */
+#define MSRS_MAX  512u   /* of a list; Linux 6.1 has less than 200 */
+#define XSAVE_MAX 16384u /* bytes of an area; with AMX it is 11 KiB */
 
 /* TSC rates this close are one: measured, not scaled (KVM's own tolerance, tsc_tolerance_ppm). */
 #define TSC_TOLERANCE_PPM 250u
@@ -62,18 +62,14 @@ struct image {
     uint32_t pad;
 };
 
-/* What has state of its own, and none that another ioctl or field carries. */
+/*
+ * What has state of its own. KVM answers a write of the wall clock's by writing into the guest's RAM: a
+ * command. The TSC deadline is asked for by itself, to be the last in the list.
+ */
 static bool is_state(uint32_t msr)
 {
-    switch (msr) {
-    case MSR_TSC_DEADLINE:
-        return false; /* the last in the list */
-    case MSR_KVM_WALL_CLOCK:
-    case MSR_KVM_WALL_CLOCK_NEW:
-        return false; /* commands: KVM answers a write by writing into the guest's RAM */
-    default:
-        return msr < MSR_HYPERV_FIRST || msr > MSR_HYPERV_LAST;
-    }
+    return msr != MSR_KVM_WALL_CLOCK && msr != MSR_KVM_WALL_CLOCK_NEW && msr != MSR_TSC_DEADLINE &&
+           (msr < MSR_HYPERV_FIRST || msr > MSR_HYPERV_LAST);
 }
 
 /* Gets or sets every entry; one that KVM refuses is taken out of the list. */
