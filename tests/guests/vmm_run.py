@@ -16,7 +16,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / "build"
+BUILD = pathlib.Path(os.environ.get("AIRLOCK_BUILD", ROOT / "build"))
 MONITOR = BUILD / "airlock-vmm"
 GUEST = BUILD / "tests" / "guests" / "vmm-hostile"
 
