@@ -171,10 +171,10 @@ static int make_devices(struct machine *m, struct err *err)
 static int set_firmware_msrs(const struct vcpu *v, struct err *err)
 {
     struct {
-        struct kvm_msrs head;
+        uint32_t n, padding; /* as struct kvm_msrs */
         struct kvm_msr_entry entries[2];
     } msrs = {
-        .head = {.nmsrs = 2},
+        .n = 2,
         .entries = {{.index = MSR_MISC_ENABLE, .data = MISC_FAST_STRING},
                     {.index = MSR_MTRR_DEFAULT, .data = MTRR_ON_WB}},
     };

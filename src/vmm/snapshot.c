@@ -210,7 +210,8 @@ int snapshot_next(struct wire_in *in, uint32_t tag, struct wire_in *ret_body, st
     return 0;
 }
 
-static int restore_machine(struct machine *m, struct wire_in *in, struct err *err)
+static int restore_machine(struct machine *m, unsigned int index, struct wire_in *in,
+                           struct err *err)
 {
     const uint8_t *at = in->left == MACHINE_BYTES ? wire_take(in, MACHINE_BYTES) : NULL;
 
@@ -234,7 +235,7 @@ static int restore_machine(struct machine *m, struct wire_in *in, struct err *er
 }
 
 /* The guest goes on with what it saw, also on a host that could tell it more. */
-static int restore_cpuid(struct machine *m, struct wire_in *in, struct err *err)
+static int restore_cpuid(struct machine *m, unsigned int index, struct wire_in *in, struct err *err)
 {
     struct cpuid_table saved = {.n = (uint32_t)(in->left / sizeof(saved.entries[0]))};
     size_t len = saved.n * sizeof(saved.entries[0]);
@@ -258,7 +259,7 @@ static int restore_cpuid(struct machine *m, struct wire_in *in, struct err *err)
     return r;
 }
 
-static int restore_chips(const struct machine *m, struct wire_in *in, struct err *err)
+static int restore_chips(struct machine *m, unsigned int index, struct wire_in *in, struct err *err)
 {
     for (uint32_t i = 0; i < CHIPS; i++) {
         const uint8_t *at = wire_take(in, sizeof(struct kvm_irqchip));
@@ -281,7 +282,7 @@ static int restore_chips(const struct machine *m, struct wire_in *in, struct err
 }
 
 /* No flags: the clock goes on from where it stood; the agent is told the time of day. */
-static int restore_clock(const struct machine *m, struct wire_in *in, struct err *err)
+static int restore_clock(struct machine *m, unsigned int index, struct wire_in *in, struct err *err)
 {
     const uint8_t *at = wire_take(in, sizeof(uint64_t));
     struct kvm_clock_data clock = {.flags = 0};
@@ -303,71 +304,61 @@ static int restore_device(struct machine *m, unsigned int slot, struct wire_in *
     return virtio_load(m->devices[slot], in, err);
 }
 
-/* One section: index is the processor or the slot. */
-static int restore_body(struct machine *m, uint32_t tag, unsigned int index, struct wire_in *in,
-                        struct err *err)
+static int restore_vcpu(struct machine *m, unsigned int index, struct wire_in *in, struct err *err)
 {
-    switch (tag) {
-    case TAG_MACHINE:
-        return restore_machine(m, in, err);
-    case TAG_CPUID:
-        return restore_cpuid(m, in, err);
-    case TAG_VCPU:
-        return vcpu_restore(&m->vcpus[index], in, err);
-    case TAG_CHIPS:
-        return restore_chips(m, in, err);
-    case TAG_CLOCK:
-        return restore_clock(m, in, err);
-    default:
-        return restore_device(m, index, in, err);
-    }
+    return vcpu_restore(&m->vcpus[index], in, err);
 }
 
-static int restore_section(struct machine *m, uint32_t tag, unsigned int index, struct wire_in *in,
-                           struct err *err)
+/* In the order of the file. */
+static const struct section {
+    uint32_t tag;
+    /* index: of the processor or the slot; all of in must be taken */
+    int (*restore)(struct machine *m, unsigned int index, struct wire_in *in, struct err *err);
+} sections[] = {
+    {TAG_MACHINE, restore_machine}, {TAG_CPUID, restore_cpuid}, {TAG_VCPU, restore_vcpu},
+    {TAG_CHIPS, restore_chips},     {TAG_CLOCK, restore_clock}, {TAG_DEVICE, restore_device},
+};
+
+static int restore_section(struct machine *m, const struct section *section, unsigned int index,
+                           struct wire_in *in, struct err *err)
 {
     struct wire_in body = {.at = NULL};
     char name[5];
-    int r = snapshot_next(in, tag, &body, err);
+    int r = snapshot_next(in, section->tag, &body, err);
 
     if (r < 0) {
         return r;
     }
-    tag_text(tag, name);
-    r = restore_body(m, tag, index, &body, err);
+    tag_text(section->tag, name);
+    r = section->restore(m, index, &body, err);
     if (r < 0) {
         return err_wrap(err, "%s %u", name, index);
     }
-    if (body.left > 0) {
-        return err_usage(err, "the saved machine's section %s %u has %zu bytes too many", name,
-                         index, body.left);
-    }
-    return 0;
+    return body.left == 0
+               ? 0
+               : err_usage(err, "the saved machine's section %s %u has %zu bytes too many", name,
+                           index, body.left);
 }
 
 static int restore_sections(struct machine *m, struct wire_in *in, struct err *err)
 {
-    int r = restore_section(m, TAG_MACHINE, 0, in, err);
+    for (const struct section *s = sections; s < sections + ARRAY_LEN(sections); s++) {
+        unsigned int times = s->tag == TAG_VCPU     ? m->n_vcpus
+                             : s->tag == TAG_DEVICE ? (unsigned int)LAYOUT_DEVICES
+                                                    : 1;
 
-    if (r == 0) {
-        r = restore_section(m, TAG_CPUID, 0, in, err);
+        for (unsigned int i = 0; i < times; i++) {
+            bool there = s->tag != TAG_DEVICE || m->devices[i] != NULL;
+            int r = there ? restore_section(m, s, i, in, err) : 0;
+
+            if (r < 0) {
+                return r;
+            }
+        }
     }
-    for (unsigned int i = 0; r == 0 && i < m->n_vcpus; i++) {
-        r = restore_section(m, TAG_VCPU, i, in, err);
-    }
-    if (r == 0) {
-        r = restore_section(m, TAG_CHIPS, 0, in, err);
-    }
-    if (r == 0) {
-        r = restore_section(m, TAG_CLOCK, 0, in, err);
-    }
-    for (unsigned int i = 0; r == 0 && i < LAYOUT_DEVICES; i++) {
-        r = m->devices[i] == NULL ? 0 : restore_section(m, TAG_DEVICE, i, in, err);
-    }
-    if (r == 0 && in->left > 0) {
-        r = err_usage(err, "the saved machine has %zu bytes behind its last section", in->left);
-    }
-    return r;
+    return in->left == 0 ? 0
+                         : err_usage(err, "the saved machine has %zu bytes behind its last section",
+                                     in->left);
 }
 
 int snapshot_restore(struct machine *m, int fd, struct err *err)

@@ -51,7 +51,6 @@ struct image {
     uint32_t n_msrs;
     uint32_t xsave_bytes; /* 0: fpu holds it */
     uint32_t has_xcrs;
-    uint64_t tsc_deadline; /* 0: not armed, or no such timer */
     struct kvm_sregs sregs;
     struct kvm_regs regs;
     struct kvm_fpu fpu;
@@ -68,7 +67,7 @@ static bool is_state(uint32_t msr)
 {
     switch (msr) {
     case MSR_TSC_DEADLINE:
-        return false; /* later, by itself */
+        return false; /* the last in the list */
     case MSR_KVM_WALL_CLOCK:
     case MSR_KVM_WALL_CLOCK_NEW:
         return false; /* commands: KVM answers a write by writing into the guest's RAM */
@@ -123,6 +122,9 @@ static int msrs_get(const struct vcpu *v, struct msrs *ret, struct err *err)
             ret->entries[ret->n++] = (struct kvm_msr_entry){.index = known.indices[i]};
         }
     }
+    if (v->machine->kvm.has_tsc_deadline && ret->n < MSRS_MAX) {
+        ret->entries[ret->n++] = (struct kvm_msr_entry){.index = MSR_TSC_DEADLINE};
+    }
     r = msrs_pass(v, KVM_GET_MSRS, "KVM_GET_MSRS", ret, err);
     if (r == 0) {
         r = msrs_pass(v, KVM_SET_MSRS, "KVM_SET_MSRS", ret, err);
@@ -142,30 +144,6 @@ static int msrs_set(const struct vcpu *v, struct msrs *list, struct err *err)
                          "this host's KVM does not take MSR 0x%x = 0x%llx of the saved machine",
                          list->entries[r].index, list->entries[r].data);
     }
-    return 0;
-}
-
-static int msr_set(const struct vcpu *v, uint32_t index, uint64_t value, struct err *err)
-{
-    struct msrs one = {.n = 1, .entries = {{.index = index, .data = value}}};
-
-    return msrs_set(v, &one, err);
-}
-
-static int get_deadline(const struct vcpu *v, uint64_t *ret, struct err *err)
-{
-    struct msrs one = {.n = 1, .entries = {{.index = MSR_TSC_DEADLINE}}};
-    int r = 0;
-
-    if (!v->machine->kvm.has_tsc_deadline) {
-        *ret = 0;
-        return 0;
-    }
-    r = KVM_DO(v->fd, KVM_GET_MSRS, &one, err);
-    if (r < 0) {
-        return r;
-    }
-    *ret = r == 1 ? one.entries[0].data : 0;
     return 0;
 }
 
@@ -197,8 +175,7 @@ int vcpu_save(const struct vcpu *v, struct wire_out *out, struct err *err)
         (s.xsave_bytes > 0 ? get_xsave(v, xsave, err) : KVM_DO(v->fd, KVM_GET_FPU, &s.fpu, err)) <
             0 ||
         KVM_DO(v->fd, KVM_GET_DEBUGREGS, &s.debugregs, err) < 0 ||
-        KVM_DO(v->fd, KVM_GET_LAPIC, &s.lapic, err) < 0 ||
-        get_deadline(v, &s.tsc_deadline, err) < 0 || msrs_get(v, &msrs, err) < 0 ||
+        KVM_DO(v->fd, KVM_GET_LAPIC, &s.lapic, err) < 0 || msrs_get(v, &msrs, err) < 0 ||
         KVM_DO(v->fd, KVM_GET_VCPU_EVENTS, &s.events, err) < 0) {
         return err_wrap(err, "save processor %u", v->index);
     }
@@ -243,12 +220,16 @@ static int set_tsc_rate(const struct vcpu *v, uint32_t khz, struct err *err)
  */
 static int set_tsc_apart(const struct vcpu *v, const struct msrs *list, struct err *err)
 {
+    struct msrs one = {.n = 0};
+
     for (uint32_t i = 0; v->index == 0 && i < list->n; i++) {
         if (list->entries[i].index == MSR_TSC) {
-            return msr_set(v, MSR_TSC, list->entries[i].data + (1ull << 40), err);
+            one.n = 1;
+            one.entries[0] = list->entries[i];
+            one.entries[0].data += 1ull << 40;
         }
     }
-    return 0;
+    return msrs_set(v, &one, err);
 }
 
 /* Tells a guest that has KVM's clock that it stood still, so that its watchdogs forgive it. */
@@ -263,14 +244,18 @@ static int tell_stopped(const struct vcpu *v, struct err *err)
 static int set_all(const struct vcpu *v, struct image *s, uint8_t *xsave, struct msrs *msrs,
                    struct err *err)
 {
+    struct msrs late = {.n = 0};
+
+    if (msrs->n > 0 && msrs->entries[msrs->n - 1].index == MSR_TSC_DEADLINE) {
+        late.entries[late.n++] = msrs->entries[--msrs->n];
+    }
     if (set_tsc_rate(v, s->tsc_khz, err) < 0 || KVM_DO(v->fd, KVM_SET_SREGS, &s->sregs, err) < 0 ||
         (s->has_xcrs && KVM_DO(v->fd, KVM_SET_XCRS, &s->xcrs, err) < 0) ||
         (s->xsave_bytes > 0 ? KVM_DO(v->fd, KVM_SET_XSAVE, xsave, err)
                             : KVM_DO(v->fd, KVM_SET_FPU, &s->fpu, err)) < 0 ||
         KVM_DO(v->fd, KVM_SET_REGS, &s->regs, err) < 0 || set_tsc_apart(v, msrs, err) < 0 ||
         msrs_set(v, msrs, err) < 0 || KVM_DO(v->fd, KVM_SET_LAPIC, &s->lapic, err) < 0 ||
-        (s->tsc_deadline != 0 && msr_set(v, MSR_TSC_DEADLINE, s->tsc_deadline, err) < 0) ||
-        KVM_DO(v->fd, KVM_SET_DEBUGREGS, &s->debugregs, err) < 0 ||
+        msrs_set(v, &late, err) < 0 || KVM_DO(v->fd, KVM_SET_DEBUGREGS, &s->debugregs, err) < 0 ||
         KVM_DO(v->fd, KVM_SET_VCPU_EVENTS, &s->events, err) < 0 ||
         KVM_DO(v->fd, KVM_SET_MP_STATE, &s->mp_state, err) < 0) {
         return -err->errnum;
@@ -300,14 +285,13 @@ int vcpu_restore(struct vcpu *v, struct wire_in *in, struct err *err)
                          kvm->has_xcrs ? "with" : "without");
     }
     at = wire_take(in, s.xsave_bytes);
-    if (at == NULL || s.n_msrs > MSRS_MAX) {
-        return err_usage(err, "the state of processor %u is damaged", v->index);
+    if (at != NULL && s.n_msrs <= MSRS_MAX) {
+        memcpy(xsave, at, s.xsave_bytes);
+        msrs.n = s.n_msrs;
+        at = wire_take(in, msrs.n * sizeof(msrs.entries[0]));
     }
-    memcpy(xsave, at, s.xsave_bytes);
-    msrs.n = s.n_msrs;
-    at = wire_take(in, msrs.n * sizeof(msrs.entries[0]));
-    if (at == NULL) {
-        return err_usage(err, "the state of processor %u is too short for its MSRs", v->index);
+    if (at == NULL || s.n_msrs > MSRS_MAX) {
+        return err_usage(err, "the state of processor %u is too short", v->index);
     }
     memcpy(msrs.entries, at, msrs.n * sizeof(msrs.entries[0]));
     r = set_all(v, &s, xsave, &msrs, err);

@@ -16,7 +16,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / "build"
+BUILD = pathlib.Path(os.environ.get("AIRLOCK_BUILD", ROOT / "build"))
 MONITOR = BUILD / "airlock-vmm"
 GUEST = BUILD / "tests" / "guests" / "vmm-hostile"
 
@@ -225,11 +225,21 @@ class Machine:
                          usage.ru_maxrss * 1024, self.received, kept == self.digests[:len(kept)])
         return self.ended
 
-    def save(self, seconds=10):
-        """Has the machine saved: the state's descriptor, at its beginning, or RuntimeError with the monitor's words."""
-        state = os.memfd_create("state", os.MFD_CLOEXEC)
+    def save(self, seconds=10, into=None):
+        """
+        Has the machine saved, reading what it still writes to the channel: the state's descriptor, at its beginning, or
+        RuntimeError with the monitor's words.
+        """
+        state = os.memfd_create("state", os.MFD_CLOEXEC) if into is None else os.dup(into)
         self.control.sendmsg([b"S"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [state]))])
-        self.control.settimeout(seconds)
+        end = time.monotonic() + seconds
+        fds = [self.control, self.channel]
+        while self.control not in select.select(fds, [], [], max(0, end - time.monotonic()))[0]:
+            if time.monotonic() > end:
+                break
+            if not self.channel.recv(65536):
+                fds.remove(self.channel)
+        self.control.settimeout(1)
         answer = self.control.recv(1)
         if answer != b"D":
             text = self.control.recv(4096) if answer else b""

@@ -144,7 +144,7 @@ static int write_sectors(const struct blk *blk, const struct virtq_chain *c, uin
         return err_guest(err, "a buffer is not in RAM");
     }
     n = transfer(blk, false, offset, iov, n);
-    if (n == -ENOSPC || n == -EDQUOT || n == -EFBIG) {
+    if (n == -ENOSPC || n == -EDQUOT) {
         return STATUS_IOERR; /* the disk is full: the guest's trouble, as with any disk */
     }
     if (n < 0) {

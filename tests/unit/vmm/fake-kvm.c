@@ -28,12 +28,11 @@ struct kept_msr {
     uint64_t value;
 };
 
-static struct {
+static struct fake {
     unsigned int calls, fail_in;
     int fail_errnum;
     unsigned long requests[CALLS_MAX];
     size_t n_kept, n_msrs;
-    struct kept kept[KEPT_MAX];
     struct kept_msr msrs[MSRS_KEPT];
     uint32_t refused_reads[8], refused_writes[8];
     unsigned int n_refused_reads, n_refused_writes;
@@ -42,6 +41,7 @@ static struct {
     int (*run)(int fd);
     const struct kvm_cpuid_entry2 *cpuid; /* NULL: the one below */
     size_t n_cpuid;
+    struct kept kept[KEPT_MAX]; /* last, for fake_kvm_reset() */
 } fake;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -74,7 +74,8 @@ static const uint32_t msr_list[] = {
 
 void fake_kvm_reset(void)
 {
-    memset(&fake, 0, sizeof(fake));
+    memset(fake.kept, 0, fake.n_kept * sizeof(fake.kept[0])); /* large, and mostly empty */
+    memset(&fake, 0, offsetof(struct fake, kept));
     fake.tsc_khz = 2000000;
 }
 

@@ -715,7 +715,7 @@ static void counts_are_bounded_before_they_are_used(void **state)
         bytes_read(fd, &b);
         wire_put_u32(b.at + section_at(&b, 2) + 8 + 4, counts[i]);
         seal(&b);
-        check_damage(&new, &b, "processor 0 is ");
+        check_damage(&new, &b, "processor 0 is too short");
         bytes_read(fd, &b);
         wire_put_u32(b.at + section_at(&b, 2) + 8 + 8, counts[i]);
         seal(&b);
