@@ -126,8 +126,8 @@ def tell_suite(tap, report):
     tap.line(report["engine"] == "kvm" and report["isolation"] == "hardware",
              "suite: runs on engine kvm", f"{report['engine']}, {report['isolation']}")
     for case in report["cases"]:
-        skipped = case["why"] if case["state"] == "skipped" else None
-        tap.line(case["state"] in ("ok", "skipped"), f"suite: {case['path']}", f"{case['state']}: {case['why']}", skipped)
+        skipped = case["why"] if case["state"] == "skip" else None
+        tap.line(case["state"] in ("ok", "skip"), f"suite: {case['path']}", f"{case['state']}: {case['why']}", skipped)
 
 
 def unit(tap):
