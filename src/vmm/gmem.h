@@ -4,7 +4,8 @@
  * All of it is one mapping; the guest sees it in one or two ranges (layout.h). Every access names a
  * guest physical address and a length, and is refused unless all of it is RAM of one range: an
  * access never wraps and never crosses the hole. Other threads of the guest may write while we
- * read: copy once, then look at the copy (V12).
+ * read: copy once, then look at the copy (V12). On both sides of the mapping lies a range that
+ * nobody may touch, so that a mistake here ends the monitor instead of reaching its own memory.
  */
 #pragma once
 
@@ -26,8 +27,9 @@ struct gmem {
 
 /*
  * Maps size bytes: of fd (from offset 0; shared if the machine shall leave its memory there, else
- * private), or anonymous if fd is -1. ERR_USAGE for a size that no machine has, ERR_HOST if the
- * file is shorter or the mapping fails. Released by gmem_fini().
+ * private), or anonymous if fd is -1. The base is a multiple of 2 MiB, for huge pages. ERR_USAGE for
+ * a size that no machine has, ERR_HOST if the file is shorter or the mapping fails. Released by
+ * gmem_fini().
  */
 must_use int gmem_map(int fd, bool shared, uint64_t size, struct gmem *ret,
                       struct err *err) nonnull_all;
@@ -48,7 +50,9 @@ must_use int gmem_iov(const struct gmem *mem, uint64_t gpa, size_t len,
 
 /*
  * 16 bits that the guest's processors read and write at the same time: the indices of a virtqueue,
- * with acquire and release order. 0, or -EFAULT (also for an odd address).
+ * in one order for all of them: a store is seen before what a later load finds (virtio 1.2, 2.7.10,
+ * where the flag for interrupts is read after the index was written). 0, or -EFAULT, also for an odd
+ * address.
  */
 must_use int gmem_load16(const struct gmem *mem, uint64_t gpa, uint16_t *ret) nonnull_all;
 must_use int gmem_store16(const struct gmem *mem, uint64_t gpa, uint16_t value) nonnull_all;

@@ -15,10 +15,14 @@
 #define LAYOUT_RAM_MAX   (256 * GIB)
 #define LAYOUT_VCPUS_MAX 8u
 
-/* virtio-mmio windows, one page each, and their interrupts: GSI = IO-APIC pin, edge, active high. */
+/*
+ * virtio-mmio windows, one page each, and their interrupts: GSI = IO-APIC pin, edge, active high.
+ * From 16 on KVM's own routing leads to the IO-APIC alone, never to the old interrupt controllers,
+ * which nobody sets up.
+ */
 #define LAYOUT_MMIO_BASE   0xd0000000ull
 #define LAYOUT_MMIO_STRIDE 0x1000ull
-#define LAYOUT_GSI_BASE    5u
+#define LAYOUT_GSI_BASE    16u
 #define LAYOUT_IOAPIC_BASE 0xfec00000u
 #define LAYOUT_LAPIC_BASE  0xfee00000u
 /* Four pages that KVM on Intel wants of the guest's address space for real mode; no RAM there. */

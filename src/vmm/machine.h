@@ -2,7 +2,7 @@
  * machine.h - the machine: memory, interrupt controllers, processors, devices, and the threads that
  * run it.
  *
- * Threads: the main thread is the I/O thread (machine_run(): epoll over kicks, channel, console,
+ * Threads: the main thread is the I/O thread (machine_run(): poll over kicks, channel, console,
  * control); each processor has one (vcpu.h). One lock guards every device; a vCPU thread takes it
  * for a register access, the I/O thread for a batch of requests, nobody while it waits.
  */
@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "base/err.h"
 
+#include "vmm/cpuid.h"
 #include "vmm/dev/blk.h"
 #include "vmm/dev/console.h"
 #include "vmm/dev/rng.h"
@@ -28,7 +29,7 @@ struct machine_options {
     uint64_t memory_bytes;
     unsigned int vcpus;
     bool disks, restore, console;
-    bool memory_file; /* START_FD_MEMORY and START_FD_CONTROL are there */
+    bool memory_file; /* START_FD_MEMORY and START_FD_CONTROL are there; no argument says so */
     const char *cmdline;
 };
 
@@ -43,19 +44,22 @@ enum machine_end {
 struct machine {
     const struct machine_options *options; /* borrowed */
     struct kvm_host kvm;
+    /* What its processors are: this host's, until snapshot_restore() puts the saved one here. */
+    struct cpuid_table cpuid;
     int vm_fd;
     struct gmem mem;
     unsigned int n_vcpus;
     struct vcpu vcpus[LAYOUT_VCPUS_MAX];
 
-    pthread_mutex_t lock; /* of everything below */
+    pthread_cond_t turn;  /* a processor's order or state changed */
+    pthread_mutex_t lock; /* of everything below, and of the processors' state */
     struct blk root, input, scratch;
     struct console console;
     struct rng rng;
     struct serial serial;
     struct virtio *devices[LAYOUT_DEVICES]; /* by slot; NULL: not in this machine */
     int irq_fds[LAYOUT_DEVICES];
-    int kick_fds[LAYOUT_DEVICES][VIRTIO_QUEUES_MAX]; /* ioeventfds on QueueNotify */
+    int kick_fds[LAYOUT_DEVICES]; /* ioeventfds on QueueNotify; one for all queues of a device */
     uint8_t sleep_control;
 
     int stop_fd; /* eventfd: the end was decided, or the ring of the serial port is not empty */
@@ -74,7 +78,10 @@ void machine_free(struct machine *m) nonnull_all;
 /* Starts the processors and serves them until the end. ERR_GUEST or ERR_HOST; 0: MACHINE_OFF. */
 must_use int machine_run(struct machine *m, struct err *err) nonnull_all;
 
-/* The end, from any thread; the first one counts. why may be NULL for MACHINE_OFF. */
+/*
+ * The end, from any thread that does not hold the lock; the first one counts. why may be NULL for
+ * MACHINE_OFF.
+ */
 void machine_stop(struct machine *m, enum machine_end end, const struct err *why) nonnull_args(1);
 
 /*
@@ -86,5 +93,9 @@ void machine_mmio(struct machine *m, uint64_t gpa, bool is_write, uint8_t *data,
 void machine_port(struct machine *m, uint16_t port, bool is_write, uint8_t *data,
                   unsigned int size) nonnull_all;
 
-/* Every processor stands still between two instructions / goes on. I/O thread; ERR_HOST. */
+/*
+ * Every processor stands still between two instructions, for good. I/O thread; ERR_HOST, also if the machine has come to its end meanwhile.
+ */
 must_use int machine_pause(struct machine *m, struct err *err) nonnull_all;
+/* KVM no longer hears the devices' interrupts; those that were raised have arrived. ERR_HOST. */
+must_use int machine_mute(struct machine *m, struct err *err) nonnull_all;

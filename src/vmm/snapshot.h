@@ -7,10 +7,11 @@
  *   16  u64 checksum        FNV-1a 64 of what follows (damage, not malice: the template's digest is for that)
  *   24  sections            u32 tag, u32 length, bytes; in this order, each exactly once, no others
  *
- * Sections: MACH (memory bytes, vCPUs, slots, sleep register), CPUI (the table the guest saw), CLCK,
- * CHIP (3 x struct kvm_irqchip), one VCPU per processor in order, one DEVI per slot in order. Every
- * count and length is bounded before it is used, every section must be used to its end, and the
- * machine must be made like the one that was saved.
+ * Sections: MACH (memory bytes, vCPUs, slots, sleep register), CPUI (the table the guest saw), one
+ * VCPU per processor in order, CHIP (3 x struct kvm_irqchip), CLCK, one DEVI per slot in order. The
+ * interrupt controllers come after the processors: what the IO-APIC injects when it is set must not be
+ * overwritten with a LAPIC. Every count and length is bounded before it is used, every section must
+ * be used to its end, and the machine must be made like the one that was saved.
  */
 #pragma once
 
@@ -25,8 +26,8 @@
 must_use int snapshot_save(struct machine *m, int fd, struct err *err) nonnull_all;
 
 /*
- * Reads fd from its offset to its end and fills a machine that machine_make() made for it.
- * ERR_USAGE: damaged, another version, another machine, or a CPU that cannot carry it, in words.
+ * Reads fd from its offset, as many bytes as the header says, and fills a machine that machine_make()
+ * made for it. ERR_USAGE: damaged, another version, another machine, or a CPU that cannot carry it, in words.
  */
 must_use int snapshot_restore(struct machine *m, int fd, struct err *err) nonnull_all;
 

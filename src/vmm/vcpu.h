@@ -8,6 +8,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 #include "base/base.h"
@@ -20,7 +21,7 @@ struct machine;
 /* What a vCPU thread is asked to do when it next leaves the guest. */
 enum vcpu_order {
     VCPU_GO,
-    VCPU_PAUSE, /* wait until the order changes */
+    VCPU_PAUSE, /* stand still until the order changes */
     VCPU_END
 };
 
@@ -33,17 +34,24 @@ struct vcpu {
     pthread_t thread;
     bool started;
     atomic_int order; /* enum vcpu_order */
-    atomic_bool paused;
+    bool paused;      /* it stands still, or its thread is gone; the machine's lock */
 };
 
-/* KVM's part of processor index, with its CPUID (cpuid.h). Released by vcpu_fini(). */
+/* The signal that vcpu_kick() sends; vcpu_prepare() installs its empty handler, once a process. */
+#define VCPU_SIGNAL SIGUSR1
+must_use int vcpu_prepare(struct err *err) nonnull_all;
+
+/* KVM's part of processor index, without a CPUID. Released by vcpu_fini(). */
 must_use int vcpu_make(struct machine *m, unsigned int index, struct vcpu *ret,
                        struct err *err) nonnull_all;
 void vcpu_fini(struct vcpu *v) nonnull_all;
 
+/* Tells KVM what it is: machine.cpuid, and its APIC id. Before it runs; ERR_HOST. */
+must_use int vcpu_set_cpuid(struct vcpu *v, struct err *err) nonnull_all;
+
 /* Starts its thread (which first enters its system call filter). ERR_HOST. */
 must_use int vcpu_start(struct vcpu *v, struct err *err) nonnull_all;
-/* Makes it leave the guest, from any thread. */
-void vcpu_kick(struct vcpu *v) nonnull_all;
+/* Gives an order and makes it leave the guest to see it, from any other thread. */
+void vcpu_kick(struct vcpu *v, enum vcpu_order order) nonnull_all;
 /* Its thread has ended. The order must be VCPU_END. */
 void vcpu_join(struct vcpu *v) nonnull_all;

@@ -7,7 +7,13 @@
  * the machine's lock (machine.h) is held in every function below, by the caller.
  *
  * A device that is lied to goes broken: DEVICE_NEEDS_RESET is set, its queues are not touched again,
- * and the reason is kept for the monitor, which ends the run (START_EXIT_GUEST).
+ * and the reason is kept for the monitor, which ends the run (START_EXIT_GUEST). Not even a reset
+ * mends it, so that the monitor cannot miss it. Lies are, beside those of virtq.h:
+ *   - a status without the steps before it, one that takes back a step, bits that no status has
+ *     (features that were not offered are no lie: FEATURES_OK is refused, section 3.1.1);
+ *   - a queue register outside the time between FEATURES_OK and DRIVER_OK, of a queue that is ready
+ *     or of none that there is; features after FEATURES_OK;
+ *   - a notification for a queue that does not exist.
  */
 #pragma once
 
@@ -26,6 +32,7 @@
 struct virtio;
 
 struct virtio_ops {
+    const char *name;   /* for messages */
     uint32_t device_id; /* virtio 1.2, section 5 */
     uint64_t features;  /* offered beside VIRTIO_F_VERSION_1 */
     unsigned int n_queues;

@@ -3,9 +3,9 @@
  *
  * No indirect descriptors and no event index are offered: a chain is what its descriptors in the
  * table say, each copied once and checked before it is used. A chain has at most as many descriptors
- * as the queue, of at most VIRTQ_CHAIN_BYTES together, readable ones first. A queue that is lied to
- * (V1 to V7) gives -EPROTO with the reason, and the caller marks its device broken: it is not used
- * again.
+ * as the queue, of at most VIRTQ_CHAIN_BYTES together, none of them empty, readable ones first. A
+ * queue that is lied to (V1 to V7) gives -EPROTO with the reason, and the caller marks its device
+ * broken: it is not used again.
  */
 #pragma once
 
@@ -41,15 +41,24 @@ struct virtq_chain {
     uint64_t out_bytes, in_bytes;
 };
 
+/* Back to what it is after a reset: no size, no addresses, nothing in flight. */
+void virtq_reset(struct virtq *q) nonnull_all;
+
 /*
  * The driver says that the queue is ready: size a power of two within VIRTQ_SIZE_MAX, addresses
  * aligned (16, 2, 4), in RAM, not overlapping each other (V7, V8). ERR_GUEST if not.
  */
 must_use int virtq_enable(struct virtq *q, const struct gmem *mem, struct err *err) nonnull_all;
 
-/* 1 and the next chain, 0 if there is none, or ERR_GUEST. */
+/* True if the driver has made something available that was not popped. No word on its soundness. */
+must_use bool virtq_waiting(const struct virtq *q, const struct gmem *mem) nonnull_all;
+
+/* 1 and the next chain, 0 if there is none, or ERR_GUEST; *ret is worth something only after 1. */
 must_use int virtq_pop(struct virtq *q, const struct gmem *mem, struct virtq_chain *ret,
                        struct err *err) nonnull_all;
+
+/* Undoes the last virtq_pop(), of which nothing was used; the next one looks at it anew. */
+void virtq_unpop(struct virtq *q, uint16_t head) nonnull_all;
 
 /* Gives a chain back, with the bytes written to its in-buffers. ERR_GUEST if the ring is gone. */
 must_use int virtq_push(struct virtq *q, const struct gmem *mem, uint16_t head, uint32_t written,

@@ -3,7 +3,7 @@
  *
  * Bytes go into a ring of fixed size, from which the I/O thread empties them into the console's
  * pipe; when the ring is full, and so the pipe, they are dropped and counted (V17). Nothing is ever
- * received, there is no interrupt.
+ * received, there is no interrupt. SIGPIPE must be ignored: a pipe that nobody reads is as full.
  */
 #pragma once
 
@@ -12,10 +12,11 @@
 #define SERIAL_RING 4096u
 
 struct serial {
-    int fd;      /* borrowed, non-blocking; -1: there is no such device */
+    int fd;      /* borrowed, non-blocking; -1: there is no such device, or nobody reads */
     int wake_fd; /* eventfd of the loop, told when the ring is no longer empty; borrowed */
     uint8_t ring[SERIAL_RING];
     unsigned int head, len;
+    uint8_t line_control; /* its bit 7 turns registers 0 and 1 into the divisor */
     uint64_t dropped;
 };
 
@@ -23,5 +24,5 @@ void serial_init(struct serial *s, int fd, int wake_fd) nonnull_all;
 /* Register 0 to 7. The machine's lock is held. */
 must_use uint8_t serial_read(const struct serial *s, unsigned int reg) nonnull_all;
 void serial_write(struct serial *s, unsigned int reg, uint8_t value) nonnull_all;
-/* Writes what the pipe takes. True if something is left. */
+/* Writes what the pipe takes; drops all, for good, if nobody reads it. True if something is left. */
 must_use bool serial_flush(struct serial *s) nonnull_all;

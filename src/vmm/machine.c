@@ -1,0 +1,332 @@
+/*
+ * How it works: machine_make() asks KVM for everything in the order that KVM wants (interrupt
+ * controllers before processors); nothing is asked twice and nothing that a restored machine does
+ * not need, since this is what a clone waits for. machine_run() starts one thread for each processor
+ * and is itself the I/O thread. Whoever finds that the machine's end has come says so with
+ * machine_stop(), which wakes the I/O thread; only that thread ends the others.
+ */
+#include "vmm/machine.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+#include "sys/clock.h"
+#include "sys/fd.h"
+#include "vmm/control.h"
+#include "vmm/guard.h"
+#include "vmm/loop.h"
+
+#define PAUSE_NS         (10 * NS_PER_S)
+#define QUEUE_NOTIFY     0x50u       /* virtio 1.2, 4.2.2 */
+#define VENDOR_INTEL_EBX 0x756e6547u /* "Genu" of leaf 0 */
+
+#define MSR_MISC_ENABLE  0x1a0u
+#define MISC_FAST_STRING 1u
+#define MSR_MTRR_DEFAULT 0x2ffu
+#define MTRR_ON_WB       0x806u
+
+static void set_empty(struct machine *m)
+{
+    *m = (struct machine){
+        .vm_fd = -1, .mem = GMEM_INIT, .stop_fd = -1, .serial = {.fd = -1, .wake_fd = -1}};
+    for (unsigned int i = 0; i < LAYOUT_VCPUS_MAX; i++) {
+        m->vcpus[i].fd = -1;
+    }
+    for (unsigned int i = 0; i < LAYOUT_DEVICES; i++) {
+        m->irq_fds[i] = -1;
+        m->kick_fds[i] = -1;
+    }
+}
+
+static bool is_intel(const struct machine *m)
+{
+    for (uint32_t i = 0; i < m->cpuid.n; i++) {
+        if (m->cpuid.entries[i].function == 0) {
+            return m->cpuid.entries[i].ebx == VENDOR_INTEL_EBX;
+        }
+    }
+    return false;
+}
+
+/* Real mode on an Intel processor that cannot run it itself; an AMD processor can. */
+static int set_real_mode(const struct machine *m, struct err *err)
+{
+    uint64_t identity = LAYOUT_IDENTITY_MAP;
+    int r = KVM_DO(m->vm_fd, KVM_SET_IDENTITY_MAP_ADDR, &identity, err);
+
+    return r < 0 ? r : KVM_DO_NUM(m->vm_fd, KVM_SET_TSS_ADDR, LAYOUT_TSS, err);
+}
+
+static int set_memory(const struct machine *m, struct err *err)
+{
+    struct kvm_userspace_memory_region low = {
+        .slot = 0,
+        .guest_phys_addr = 0,
+        .memory_size = m->mem.low,
+        .userspace_addr = (uintptr_t)m->mem.base,
+    };
+    struct kvm_userspace_memory_region high = {
+        .slot = 1,
+        .guest_phys_addr = LAYOUT_HIGH_BASE,
+        .memory_size = m->mem.size - m->mem.low,
+        .userspace_addr = (uintptr_t)m->mem.base + m->mem.low,
+    };
+    int r = KVM_DO(m->vm_fd, KVM_SET_USER_MEMORY_REGION, &low, err);
+
+    if (r == 0 && high.memory_size > 0) {
+        r = KVM_DO(m->vm_fd, KVM_SET_USER_MEMORY_REGION, &high, err);
+    }
+    return r;
+}
+
+static int make_vm(struct machine *m, struct err *err)
+{
+    const struct machine_options *o = m->options;
+    int r = gmem_map(o->memory_file ? START_FD_MEMORY : -1, o->memory_file && !o->restore,
+                     o->memory_bytes, &m->mem, err);
+
+    if (r < 0) {
+        return r;
+    }
+    m->vm_fd = KVM_DO_NUM(m->kvm.fd, KVM_CREATE_VM, 0, err);
+    if (m->vm_fd < 0) {
+        return m->vm_fd;
+    }
+    r = is_intel(m) ? set_real_mode(m, err) : 0;
+    r = r < 0 ? r : set_memory(m, err);
+    return r < 0 ? r : KVM_DO(m->vm_fd, KVM_CREATE_IRQCHIP, NULL, err);
+}
+
+static int make_eventfd(int *ret, struct err *err)
+{
+    *ret = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return *ret < 0 ? err_sys(err, "eventfd") : 0;
+}
+
+/* KVM's ends of a device: kicks arrive on one descriptor, interrupts leave by the other. */
+static int connect_device(struct machine *m, unsigned int slot, struct err *err)
+{
+    int r = make_eventfd(&m->kick_fds[slot], err);
+
+    r = r < 0 ? r : make_eventfd(&m->irq_fds[slot], err);
+    if (r < 0) {
+        return r;
+    }
+    struct kvm_irqfd irq = {.fd = (uint32_t)m->irq_fds[slot], .gsi = layout_gsi(slot)};
+    struct kvm_ioeventfd kick = {
+        .addr = layout_mmio(slot) + QUEUE_NOTIFY, .len = 4, .fd = m->kick_fds[slot]};
+
+    r = KVM_DO(m->vm_fd, KVM_IRQFD, &irq, err);
+    return r < 0 ? r : KVM_DO(m->vm_fd, KVM_IOEVENTFD, &kick, err);
+}
+
+static int make_disks(struct machine *m, struct err *err)
+{
+    const struct {
+        struct blk *blk;
+        int fd;
+        bool read_only;
+        const char *id;
+    } disks[] = {
+        [LAYOUT_ROOT] = {&m->root, START_FD_ROOT, true, "airlock-root"},
+        [LAYOUT_INPUT] = {&m->input, START_FD_INPUT, true, "airlock-input"},
+        [LAYOUT_SCRATCH] = {&m->scratch, START_FD_SCRATCH, false, "airlock-scratch"},
+    };
+
+    for (unsigned int slot = 0; slot < ARRAY_LEN(disks); slot++) {
+        int r = connect_device(m, slot, err);
+
+        r = r < 0 ? r
+                  : blk_init(disks[slot].blk, &m->mem, slot, m->irq_fds[slot], disks[slot].fd,
+                             disks[slot].read_only, disks[slot].id, err);
+        if (r < 0) {
+            return err_wrap(err, "disk %s", disks[slot].id);
+        }
+        m->devices[slot] = &disks[slot].blk->dev;
+    }
+    return 0;
+}
+
+static int make_devices(struct machine *m, struct err *err)
+{
+    int r = make_eventfd(&m->stop_fd, err);
+
+    r = r == 0 && m->options->disks ? make_disks(m, err) : r;
+    r = r < 0 ? r : connect_device(m, LAYOUT_CONSOLE, err);
+    r = r < 0 ? r : connect_device(m, LAYOUT_ENTROPY, err);
+    if (r < 0) {
+        return r;
+    }
+    console_init(&m->console, &m->mem, LAYOUT_CONSOLE, m->irq_fds[LAYOUT_CONSOLE],
+                 START_FD_CHANNEL);
+    m->devices[LAYOUT_CONSOLE] = &m->console.dev;
+    rng_init(&m->rng, &m->mem, LAYOUT_ENTROPY, m->irq_fds[LAYOUT_ENTROPY]);
+    m->devices[LAYOUT_ENTROPY] = &m->rng.dev;
+    serial_init(&m->serial, m->options->console ? START_FD_CONSOLE : -1, m->stop_fd);
+    return 0;
+}
+
+/* What firmware would have done: caches on for all memory, and string instructions at full speed. */
+static int set_firmware_msrs(const struct vcpu *v, struct err *err)
+{
+    struct {
+        uint32_t n, padding; /* as struct kvm_msrs */
+        struct kvm_msr_entry entries[2];
+    } msrs = {
+        .n = 2,
+        .entries = {{.index = MSR_MISC_ENABLE, .data = MISC_FAST_STRING},
+                    {.index = MSR_MTRR_DEFAULT, .data = MTRR_ON_WB}},
+    };
+
+    int r = KVM_DO(v->fd, KVM_SET_MSRS, &msrs, err);
+
+    if (r >= 0 && r != 2) {
+        return err_set(err, ERR_HOST, EPROTO, "KVM_SET_MSRS took %d of 2", r);
+    }
+    return r < 0 ? r : 0;
+}
+
+static int make_vcpus(struct machine *m, struct err *err)
+{
+    int r = 0;
+
+    for (unsigned int i = 0; r == 0 && i < m->options->vcpus; i++) {
+        r = vcpu_make(m, i, &m->vcpus[i], err);
+        m->n_vcpus += r == 0 ? 1 : 0;
+    }
+    /* A processor that is restored is told all of this from the state. */
+    for (unsigned int i = 0; r == 0 && i < m->n_vcpus && !m->options->restore; i++) {
+        r = vcpu_set_cpuid(&m->vcpus[i], err);
+        r = r < 0 ? r : set_firmware_msrs(&m->vcpus[i], err);
+    }
+    return r;
+}
+
+int machine_make(const struct machine_options *options, struct machine *ret, struct err *err)
+{
+    pthread_condattr_t attr;
+
+    set_empty(ret);
+    ret->options = options;
+    (void)pthread_mutex_init(&ret->lock, NULL);
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&ret->turn, &attr);
+
+    int r = kvm_host_ask(START_FD_KVM, &ret->kvm, err);
+    r = r < 0 ? r : cpuid_ask(&ret->kvm, &ret->cpuid, err);
+    r = r < 0 ? r : make_vm(ret, err);
+    r = r < 0 ? r : make_devices(ret, err);
+    r = r < 0 ? r : make_vcpus(ret, err);
+    if (r < 0) {
+        machine_free(ret);
+    }
+    return r;
+}
+
+void machine_free(struct machine *m)
+{
+    for (unsigned int i = 0; i < LAYOUT_VCPUS_MAX; i++) {
+        vcpu_fini(&m->vcpus[i]);
+    }
+    for (unsigned int i = 0; i < LAYOUT_DEVICES; i++) {
+        fd_close_p(&m->irq_fds[i]);
+        fd_close_p(&m->kick_fds[i]);
+    }
+    fd_close_p(&m->stop_fd);
+    fd_close_p(&m->vm_fd);
+    gmem_fini(&m->mem);
+    (void)pthread_cond_destroy(&m->turn);
+    (void)pthread_mutex_destroy(&m->lock);
+    set_empty(m);
+}
+
+void machine_stop(struct machine *m, enum machine_end end, const struct err *why)
+{
+    (void)pthread_mutex_lock(&m->lock);
+    if (m->end == MACHINE_RUNS) {
+        m->end = end;
+        if (why != NULL) {
+            m->why = *why;
+        }
+    }
+    (void)pthread_mutex_unlock(&m->lock);
+    (void)eventfd_write(m->stop_fd, 1);
+}
+
+int machine_pause(struct machine *m, struct err *err)
+{
+    uint64_t end_ns = clock_mono_ns() + PAUSE_NS;
+    struct timespec end = {.tv_sec = (time_t)(end_ns / NS_PER_S),
+                           .tv_nsec = (long)(end_ns % NS_PER_S)};
+    unsigned int standing = 0;
+    int r = 0;
+
+    for (unsigned int i = 0; i < m->n_vcpus; i++) {
+        vcpu_kick(&m->vcpus[i], VCPU_PAUSE);
+    }
+    (void)pthread_mutex_lock(&m->lock);
+    while (standing < m->n_vcpus && r == 0) {
+        if (m->vcpus[standing].paused) {
+            standing++;
+        } else {
+            r = pthread_cond_timedwait(&m->turn, &m->lock, &end);
+        }
+    }
+    bool ended = m->end != MACHINE_RUNS;
+    (void)pthread_mutex_unlock(&m->lock);
+    if (r != 0) {
+        return err_sys_num(err, r, "processor %u does not stand still", standing);
+    }
+    return ended ? err_set(err, ERR_HOST, ESRCH, "the machine came to its end first") : 0;
+}
+
+int machine_mute(struct machine *m, struct err *err)
+{
+    int r = 0;
+
+    for (unsigned int slot = 0; r == 0 && slot < LAYOUT_DEVICES; slot++) {
+        struct kvm_irqfd irq = {.fd = (uint32_t)m->irq_fds[slot],
+                                .gsi = layout_gsi(slot),
+                                .flags = KVM_IRQFD_FLAG_DEASSIGN};
+        if (m->devices[slot] != NULL) {
+            r = KVM_DO(m->vm_fd, KVM_IRQFD, &irq, err);
+        }
+    }
+    return r;
+}
+
+static void end_vcpus(struct machine *m)
+{
+    for (unsigned int i = 0; i < m->n_vcpus; i++) {
+        vcpu_kick(&m->vcpus[i], VCPU_END);
+    }
+    (void)pthread_mutex_lock(&m->lock);
+    (void)pthread_cond_broadcast(&m->turn);
+    (void)pthread_mutex_unlock(&m->lock);
+    for (unsigned int i = 0; i < m->n_vcpus; i++) {
+        vcpu_join(&m->vcpus[i]);
+    }
+}
+
+int machine_run(struct machine *m, struct err *err)
+{
+    const struct machine_options *o = m->options;
+    bool may_save = o->memory_file && !o->restore;
+    int r = vcpu_prepare(err);
+
+    r = r < 0 ? r : guard_prepare(may_save, err);
+    for (unsigned int i = 0; r == 0 && i < m->n_vcpus; i++) {
+        r = vcpu_start(&m->vcpus[i], err);
+    }
+    r = r < 0 ? r : guard_enter(may_save ? GUARD_IO_SAVE : GUARD_IO, err);
+    r = r == 0 && o->restore ? control_tell(START_CONTROL_GOES, NULL, err) : r;
+    r = r < 0 ? r : loop_run(m, err);
+    end_vcpus(m);
+    if (r < 0 || m->end == MACHINE_OFF) {
+        return r;
+    }
+    *err = m->why;
+    return -err->errnum;
+}

@@ -1,0 +1,88 @@
+/* airlock-vmm: one machine on KVM, made of the descriptors that start.h names. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sys/fd.h"
+#include "vmm/acpi.h"
+#include "vmm/boot.h"
+#include "vmm/machine.h"
+#include "vmm/options.h"
+#include "vmm/snapshot.h"
+#include "vmm/start.h"
+
+static int exit_code(const struct err *err)
+{
+    switch (err->class) {
+    case ERR_USAGE:
+        return START_EXIT_USAGE;
+    case ERR_GUEST:
+        return START_EXIT_GUEST;
+    case ERR_NONE:
+    case ERR_LIMIT:
+    case ERR_HOST:
+    default:
+        return START_EXIT_HOST;
+    }
+}
+
+static int complain(const struct err *err, int code)
+{
+    char line[ERR_MSG_MAX + 32];
+    int len = snprintf(line, sizeof(line), "airlock-vmm: %s\n", err->msg);
+    struct err ignored = ERR_INIT;
+
+    if (fd_write_full(STDERR_FILENO, line, (size_t)len, &ignored) < 0) {
+        return code; /* nobody else to tell */
+    }
+    return code;
+}
+
+static int boot(struct machine *m, int initramfs, struct err *err)
+{
+    struct boot_entry entry = {.info = 0};
+    uint32_t slots = 0;
+    uint64_t rsdp = 0;
+
+    for (unsigned int slot = 0; slot < LAYOUT_DEVICES; slot++) {
+        slots |= m->devices[slot] != NULL ? 1u << slot : 0;
+    }
+    int r = acpi_write(&m->mem, m->n_vcpus, slots, &rsdp, err);
+    r = r < 0 ? r
+              : boot_load(&m->mem, START_FD_KERNEL, initramfs, m->options->cmdline, rsdp, &entry,
+                          err);
+    return r < 0 ? r : boot_enter(m->vcpus[0].fd, &entry, err);
+}
+
+int main(int argc, char **argv)
+{
+    static struct machine machine; /* large; released with the process */
+    struct machine_options options = {.cmdline = NULL};
+    struct err err = ERR_INIT;
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* the write fails, which is enough (dev/blk.c) */
+    if (options_parse(argc, argv, &options, &err) < 0) {
+        return complain(&err, START_EXIT_USAGE);
+    }
+    /* Before we have descriptors of our own, which take the free numbers. */
+    int initramfs = fcntl(START_FD_INITRAMFS, F_GETFD) < 0 ? -1 : START_FD_INITRAMFS;
+    options.memory_file = options.restore || fcntl(START_FD_MEMORY, F_GETFD) >= 0;
+    if (machine_make(&options, &machine, &err) < 0) {
+        return complain(&err, exit_code(&err));
+    }
+    if (options.restore) {
+        if (snapshot_restore(&machine, START_FD_STATE, &err) < 0) {
+            return complain(&err, err.class == ERR_USAGE ? START_EXIT_STATE : exit_code(&err));
+        }
+    } else if (boot(&machine, initramfs, &err) < 0) {
+        return complain(&err, exit_code(&err));
+    }
+    if (machine_run(&machine, &err) < 0) {
+        return complain(&err, exit_code(&err));
+    }
+    return START_EXIT_OFF;
+}
