@@ -12,8 +12,7 @@
 #include "sup/host.h"
 #include "sys/fd.h"
 
-#define PROCESSES_MAX  65536u
-#define MONITOR_PREFIX "qemu-system"
+#define PROCESSES_MAX 65536u
 
 struct process {
     pid_t pid, parent;
@@ -28,6 +27,19 @@ struct processes {
 static void processes_fini(struct processes *all)
 {
     free(all->list);
+}
+
+/* The kernel's name of it, of which it keeps 15 bytes; either engine's. */
+static bool is_monitor(const char *name)
+{
+    static const char *const prefixes[] = {"qemu-system", "airlock-vmm"};
+
+    for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* "PID (NAME) STATE PARENT ...": NAME may hold anything, ')' and blanks too. */
@@ -48,7 +60,7 @@ static bool parse_stat(const char *text, struct process *ret)
     }
     memcpy(number, close + 4, n);
     number[n] = '\0';
-    ret->monitor = strncmp(open + 1, MONITOR_PREFIX, sizeof(MONITOR_PREFIX) - 1) == 0;
+    ret->monitor = is_monitor(open + 1);
     ret->ours = false;
     if (num_parse_u64(number, &parent) < 0 || parent > INT32_MAX) {
         return false;

@@ -28,7 +28,7 @@ static const char about[] =
 
 static const char epilog[] =
     "Limits in the programs are written for native speed; on engine tcg wall and CPU are\n"
-    "multiplied by 5, except where reaching them is the point.\n"
+    "multiplied by 5 (--slow), except where reaching them is the point.\n"
     "\n"
     "Exit codes: 0 all hold, 1 a case does not, 2 wrong command line or case, 7 the suite itself\n"
     "could not go on, 9 interrupted.\n"
@@ -41,7 +41,7 @@ static const char epilog[] =
 
 struct suite_options {
     bool list, quick, json, cold;
-    const char *filter, *language, *engine, *state, *cases, *html, *jobs, *pool;
+    const char *filter, *language, *engine, *state, *cases, *html, *jobs, *pool, *slow;
     struct http_config http;
 };
 
@@ -94,6 +94,10 @@ static const struct opt options_table[] = {
      .arg = "auto|kvm|tcg",
      .take = take_engine,
      .help = "what runs the machines (default: auto)"},
+    OPT_VALUE(
+        "slow", "N", struct suite_options, slow,
+        "multiply wall and CPU limits by N: for a host that is slow itself, such as one that is\n"
+        "emulated (default: 1, on engine tcg 5)"),
     OPT_VALUE("state", "DIR", struct suite_options, state,
               "where images and the guest kernel are kept"),
     OPT_VALUE(
@@ -170,6 +174,18 @@ static int parse_jobs(const struct suite_options *o, unsigned int *ret, struct e
     return 0;
 }
 
+static int parse_slow(struct suite *s, struct err *err)
+{
+    const char *text = s->options->slow;
+    uint64_t v = strcmp(s->facts.isolation, "emulated") == 0 ? SUITE_SLOW_EMULATED : 1;
+
+    if (text != NULL && (num_parse_u64(text, &v) < 0 || v == 0 || v > SUITE_SLOW_MAX)) {
+        return err_usage(err, "--slow '%.32s': give a number from 1 to %u", text, SUITE_SLOW_MAX);
+    }
+    s->facts.slow = s->setup.slow = (unsigned int)v;
+    return 0;
+}
+
 /*
  * What the limits are scaled for. The jobs choose by the same rule; a daemon is asked by the one
  * question that cannot be answered wrongly, a job.
@@ -188,8 +204,10 @@ static int find_engine(struct suite *s, struct err *err)
         s->facts.engine = engine->name;
         s->facts.isolation = engine->isolation;
     }
-    s->facts.emulated = strcmp(s->facts.isolation, "emulated") == 0;
-    s->setup.emulated = s->facts.emulated;
+    r = parse_slow(s, err);
+    if (r < 0) {
+        return r;
+    }
     s->setup.engine = s->facts.engine;
     s->setup.state = o->state;
     s->setup.cold = o->cold;
@@ -334,12 +352,13 @@ static int run(struct suite *s, struct err *err)
     int r = suite_setup_init(&s->setup, err);
 
     s->facts.started = time(NULL);
-    if (s->facts.emulated) {
+    if (s->facts.slow > 1) {
         (void)fprintf(s->table,
                       "engine %s: wall and CPU limits x %u; a clock that shall be reached + %llu s "
                       "(Python), + %llu s (JavaScript)\n",
-                      s->facts.engine, SUITE_FACTOR_EMULATED, SUITE_START_PYTHON_NS / NS_PER_S,
-                      SUITE_START_JAVASCRIPT_NS / NS_PER_S);
+                      s->facts.engine, s->facts.slow,
+                      SUITE_START_PYTHON_NS * s->facts.slow / SUITE_SLOW_EMULATED / NS_PER_S,
+                      SUITE_START_JAVASCRIPT_NS * s->facts.slow / SUITE_SLOW_EMULATED / NS_PER_S);
     }
     if (r == 0) {
         r = fail_unpaired(s, err);

@@ -73,7 +73,7 @@ static int64_t count_of(const json_t *report, const char *key)
 static int put_lead(struct buf *out, const json_t *report)
 {
     bool good = json_is_true(json_object_get(report, "all_hold"));
-    bool tcg = strcmp(html_text_of(report, "isolation"), "emulated") == 0;
+    uint64_t slow = (uint64_t)json_integer_value(json_object_get(report, "slow"));
     int r = buf_printf(
         out, "<h1>airlock suite</h1>\n<p class=\"lead\"><strong class=\"%s\">%s</strong> ",
         good ? "ok" : "FAIL", good ? "Everything holds." : "Not everything holds.");
@@ -103,13 +103,13 @@ static int put_lead(struct buf *out, const json_t *report)
     if (r == 0 && json_is_true(json_object_get(report, "interrupted"))) {
         r = buf_printf(out, " Interrupted before its end.");
     }
-    if (r == 0 && tcg) {
+    if (r == 0 && slow > 1) {
         r = buf_printf(out,
-                       " Headers are written for native speed: on this emulated engine wall and "
-                       "CPU limits are multiplied by %u; a clock that a case shall reach gets %llu "
-                       "s (Python) or %llu s (JavaScript) more instead.",
-                       SUITE_FACTOR_EMULATED, SUITE_START_PYTHON_NS / NS_PER_S,
-                       SUITE_START_JAVASCRIPT_NS / NS_PER_S);
+                       " Headers are written for native speed: here wall and CPU limits are "
+                       "multiplied by %" PRIu64 "; a clock that a case shall reach gets %llu s "
+                       "(Python) or %llu s (JavaScript) more instead.",
+                       slow, SUITE_START_PYTHON_NS * slow / SUITE_SLOW_EMULATED / NS_PER_S,
+                       SUITE_START_JAVASCRIPT_NS * slow / SUITE_SLOW_EMULATED / NS_PER_S);
     }
     return r < 0 ? r : buf_printf(out, "</p>\n");
 }

@@ -215,7 +215,7 @@ static int command_line(const struct suite_setup *setup, struct suite_case *c,
         r = err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
     if (r == 0) {
-        r = suite_limit_words(c, setup->emulated, words, c->outcome.changes, err);
+        r = suite_limit_words(c, setup->slow, words, c->outcome.changes, err);
     }
     if (r == 0) {
         r = input_words(c, at, words, err);
@@ -315,7 +315,7 @@ int suite_job_start(struct suite_setup *setup, struct suite_case *c, struct suit
         return err_wrap(err, "%s", c->path);
     }
     job.start_ns = clock_mono_ns();
-    job.give_up_ns = job.start_ns + suite_wall_ns(c, setup->emulated) + SUITE_PATIENCE_NS;
+    job.give_up_ns = job.start_ns + suite_wall_ns(c, setup->slow) + SUITE_PATIENCE_NS;
     r = start(setup, &words, &job, err);
     if (r < 0) {
         return r;
@@ -338,7 +338,7 @@ int suite_job_model(const struct suite_setup *setup, const struct suite_case *c,
 
     run_options_init(&options);
     if (r == 0) {
-        r = suite_limit_words(c, setup->emulated, &words, changes, err);
+        r = suite_limit_words(c, setup->slow, &words, changes, err);
     }
     if (r == 0) {
         r = suite_word(&words, err, "%s", program_name(c));

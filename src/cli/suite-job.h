@@ -25,9 +25,9 @@ struct suite_setup {
         *remote;        /* the daemon that runs the jobs; NULL = this host. Borrowed */
     const char *state;  /* --state; NULL = the default */
     const char *engine; /* --engine; NULL = auto */
-    bool emulated;
-    bool cold;     /* --cold-interpreter for every case */
-    char dir[256]; /* an empty directory for the jobs' directories */
+    unsigned int slow;  /* suite-limits.h */
+    bool cold;          /* --cold-interpreter for every case */
+    char dir[256];      /* an empty directory for the jobs' directories */
     int dirfd;
     unsigned int numbers; /* names given to jobs' directories so far */
 };

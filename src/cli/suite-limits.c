@@ -67,25 +67,27 @@ static bool is_reached(const struct suite_case *c, const char *clock)
     return cpu == (limit(c, "cpu_s") != NULL && limit(c, "wall_s") == NULL);
 }
 
-static uint64_t clock_limit(const struct suite_case *c, const char *clock, bool emulated)
+static uint64_t clock_limit(const struct suite_case *c, const char *clock, unsigned int slow)
 {
     const json_t *given = limit(c, strcmp(clock, "cpu") == 0 ? "cpu_s" : "wall_s");
     uint64_t ns = given != NULL ? (uint64_t)(json_number_value(given) * (double)NS_PER_S)
                                 : info_of(clock)->def;
 
-    if (!emulated) {
+    if (slow <= 1) {
         return ns;
     }
     if (is_reached(c, clock)) {
-        return ns +
-               (c->language == SPEC_PYTHON ? SUITE_START_PYTHON_NS : SUITE_START_JAVASCRIPT_NS);
+        uint64_t begin =
+            c->language == SPEC_PYTHON ? SUITE_START_PYTHON_NS : SUITE_START_JAVASCRIPT_NS;
+
+        return ns + begin * slow / SUITE_SLOW_EMULATED;
     }
-    return ns * SUITE_FACTOR_EMULATED;
+    return ns * slow;
 }
 
-uint64_t suite_wall_ns(const struct suite_case *c, bool emulated)
+uint64_t suite_wall_ns(const struct suite_case *c, unsigned int slow)
 {
-    return clock_limit(c, "wall", emulated);
+    return clock_limit(c, "wall", slow);
 }
 
 struct bound {
@@ -148,7 +150,7 @@ static int put(const struct suite_case *c, const char *option, uint64_t v,
     return suite_word(words, err, "--%s=%" PRIu64, option, v);
 }
 
-int suite_limit_words(const struct suite_case *c, bool emulated, struct suite_words *words,
+int suite_limit_words(const struct suite_case *c, unsigned int slow, struct suite_words *words,
                       json_t *changes, struct err *err)
 {
     static const struct {
@@ -163,10 +165,10 @@ int suite_limit_words(const struct suite_case *c, bool emulated, struct suite_wo
     };
 
     const json_t *both = limit(c, "out_kib");
-    int r = put(c, "wall", clock_limit(c, "wall", emulated), words, changes, err);
+    int r = put(c, "wall", clock_limit(c, "wall", slow), words, changes, err);
 
     if (r == 0) {
-        r = put(c, "cpu", clock_limit(c, "cpu", emulated), words, changes, err);
+        r = put(c, "cpu", clock_limit(c, "cpu", slow), words, changes, err);
     }
     for (size_t i = 0; i < ARRAY_LEN(map) && r == 0; i++) {
         const json_t *v = limit(c, map[i].key);

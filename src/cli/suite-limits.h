@@ -1,9 +1,10 @@
 /*
  * suite-limits.h - the limits of a header as options of `airlock run` on this engine.
  *
- * Headers are written for native speed. On an emulated engine wall and CPU are multiplied by
- * SUITE_FACTOR_EMULATED, but a clock that the case is meant to reach is not: it only gets what an
- * interpreter needs to start there on top, so that the program still has the time it was given.
+ * Headers are written for native speed, slow = 1. On an emulated engine, and on a host that is slow
+ * itself, wall and CPU are multiplied by slow, but a clock that the case is meant to reach is not: it
+ * only gets what an interpreter needs to start there on top, so that the program still has the time
+ * it was given.
  * What is not in the header is the product's default, the clocks treated the same.
  */
 #pragma once
@@ -15,7 +16,9 @@
 
 #include "cli/suite-case.h"
 
-#define SUITE_FACTOR_EMULATED     5u
+#define SUITE_SLOW_EMULATED 5u /* slow of engine tcg */
+#define SUITE_SLOW_MAX      50u
+/* An interpreter's start where slow is SUITE_SLOW_EMULATED; in proportion elsewhere. */
 #define SUITE_START_PYTHON_NS     (3 * NS_PER_S)
 #define SUITE_START_JAVASCRIPT_NS (8 * NS_PER_S)
 /* Node.js of Debian 12 has 7 threads at the program's first line. */
@@ -40,7 +43,8 @@ must_use int suite_word(struct suite_words *words, struct err *err, const char *
  * start, is moved to the nearest that works and told in changes (a JSON list), unless the case
  * expects `rejected`.
  */
-must_use int suite_limit_words(const struct suite_case *c, bool emulated, struct suite_words *words,
-                               json_t *changes, struct err *err) nonnull_all;
+must_use int suite_limit_words(const struct suite_case *c, unsigned int slow,
+                               struct suite_words *words, json_t *changes,
+                               struct err *err) nonnull_all;
 /* The wall limit that suite_limit_words() gives. */
-uint64_t suite_wall_ns(const struct suite_case *c, bool emulated) nonnull_all;
+uint64_t suite_wall_ns(const struct suite_case *c, unsigned int slow) nonnull_all;

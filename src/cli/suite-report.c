@@ -341,10 +341,11 @@ json_t *suite_report(const struct suite_cases *cases, const struct suite_facts *
         (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
     }
     return json_pack(
-        "{s:s,s:s,s:f,s:o,s:s,s:s,s:o,s:i,s:o,s:o,s:o,s:b,s:b,s:b,s:{s:i,s:i,s:i,s:i,s:i,s:i},s:o}",
+        "{s:s,s:s,s:f,s:o,s:s,s:s,s:i,s:o,s:i,s:o,s:o,s:o,s:b,s:b,s:b,s:{s:i,s:i,s:i,s:i,s:i,s:i},s:o}",
         "airlock", AIRLOCK_VERSION, "started", when, "seconds", (double)facts->ns / 1e9, "host",
-        report_host(), "engine", facts->engine, "isolation", facts->isolation, "machine",
-        machine_object(cases), "jobs", (int)facts->jobs, "pool", pool_object(facts), "cases_from",
+        report_host(), "engine", facts->engine, "isolation", facts->isolation, "slow",
+        (int)facts->slow, "machine", machine_object(cases), "jobs", (int)facts->jobs, "pool",
+        pool_object(facts), "cases_from",
         facts->cases != NULL ? report_text(facts->cases) : json_string("built in"), "filter",
         report_text(facts->filter), "quick", facts->quick ? 1 : 0, "interrupted",
         facts->interrupted ? 1 : 0, "all_hold",

@@ -19,7 +19,7 @@ struct suite_facts {
     const char *cases;              /* --cases; NULL: the programs in the binary */
     const char *filter;
     bool quick;
-    bool emulated;
+    unsigned int slow; /* what wall and CPU were multiplied by */
     bool interrupted;
     unsigned int jobs;
     unsigned int pool_size; /* 0: no pool */

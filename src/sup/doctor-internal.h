@@ -6,6 +6,7 @@
 #include "image/store.h"
 #include "sup/doctor-parse.h"
 #include "sup/doctor.h"
+#include "sup/engine.h"
 
 /* Appends a check; fix NULL or "" = nothing to do. The returned check may still be written to. */
 void doctor_add(struct doctor_report *rep, const char *id, enum doctor_state state, const char *fix,
@@ -13,6 +14,10 @@ void doctor_add(struct doctor_report *rep, const char *id, enum doctor_state sta
 
 /* The text of a small file of the kernel's or "" if it can't be read; NUL-terminated. */
 const char *doctor_read(const char *path, struct buf *buf) nonnull_all;
+
+/* The engine's monitor and its version. */
+void doctor_monitor(const struct engine *engine, const struct store *store,
+                    char ret[DOCTOR_WORD_MAX]) nonnull_all;
 
 /* doctor-kvm.c: hardware virtualization, as far as it can be told without booting a guest. */
 struct doctor_kvm {

@@ -1,6 +1,7 @@
 #include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/kvm.h>
 #include <stdio.h>
 #include <string.h>
@@ -161,12 +162,35 @@ static void ask_kvm(int fd, char ret[DOCTOR_TEXT_MAX])
     }
 }
 
+/* Whose /dev/kvm is, and what makes it ours: Debian gives it to group kvm, a bare container to root. */
+static void add_forbidden(struct doctor_report *rep)
+{
+    struct stat st = {.st_mode = 0};
+    const struct group *group = NULL;
+
+    (void)stat("/dev/kvm", &st);
+    group = (st.st_mode & 0060) == 0060 && st.st_gid != 0 ? getgrgid(st.st_gid) : NULL;
+    if (group != NULL) {
+        char fix[160];
+
+        (void)snprintf(fix, sizeof(fix),
+                       "add yourself to group %.40s: adduser YOUR-NAME %.40s, then log in again",
+                       group->gr_name, group->gr_name);
+        doctor_add(rep, "kvm", DOCTOR_WARN, fix,
+                   "/dev/kvm is there, but only root and group %.40s may open it", group->gr_name);
+        return;
+    }
+    doctor_add(rep, "kvm", DOCTOR_WARN,
+               "as root: chmod 0666 /dev/kvm, and to keep it after a restart a udev rule: "
+               "KERNEL==\"kvm\", GROUP=\"kvm\", MODE=\"0666\", OPTIONS+=\"static_node=kvm\"",
+               "/dev/kvm is there, but only its owner may open it (uid %u, mode %04o)",
+               (unsigned int)st.st_uid, (unsigned int)(st.st_mode & 07777));
+}
+
 static void add_absent(struct doctor_report *rep, const struct doctor_cpu *cpu, int errnum)
 {
     if (errnum == EACCES || errnum == EPERM) {
-        doctor_add(rep, "kvm", DOCTOR_WARN,
-                   "add yourself to its group: adduser YOUR-NAME kvm, then log in again",
-                   "/dev/kvm is there, but you may not open it");
+        add_forbidden(rep);
     } else if (errnum == ENOENT && !cpu->vmx && !cpu->svm) {
         doctor_add(rep, "kvm", DOCTOR_WARN, "see 'virtualization'", "there is no /dev/kvm");
     } else if (errnum == ENOENT) {
@@ -185,21 +209,33 @@ static void add_absent(struct doctor_report *rep, const struct doctor_cpu *cpu, 
     }
 }
 
+void doctor_monitor(const struct engine *engine, const struct store *store,
+                    char ret[DOCTOR_WORD_MAX])
+{
+    struct err err = ERR_INIT;
+
+    if (engine->version(store->dirfd, ret, DOCTOR_WORD_MAX, &err) < 0) {
+        (void)snprintf(ret, DOCTOR_WORD_MAX, "a monitor without a version");
+    }
+}
+
 /* The only proof: a guest booted to its agent. */
 static void boot_with_kvm(struct doctor_report *rep, const struct store *store, bool no_flags)
 {
     const struct engine_wish wish = {.store = store};
     struct engine_probe probe = {.works = false};
+    char monitor[DOCTOR_WORD_MAX];
     struct err err = ERR_INIT;
 
     if (engine_probe_kvm(&wish, true, &probe, &err) < 0) {
         doctor_add(rep, "kvm", DOCTOR_WARN, "mend that and run 'airlock doctor' again",
                    "/dev/kvm opens, but the probe could not be made: %.400s", err.msg);
     } else if (probe.works) {
-        doctor_add(
-            rep, "kvm", DOCTOR_OK, NULL,
-            "works: booted a guest to its agent in %.1f s; runs jobs with isolation 'hardware'",
-            (double)probe.ns / (double)NS_PER_S);
+        doctor_monitor(&engine_kvm, store, monitor);
+        doctor_add(rep, "kvm", DOCTOR_OK, NULL,
+                   "works: %s booted a guest to its agent in %.1f s; runs jobs with isolation "
+                   "'hardware'",
+                   monitor, (double)probe.ns / (double)NS_PER_S);
     } else {
         doctor_add(rep, "kvm", DOCTOR_WARN,
                    no_flags ? "nothing on this machine: its hypervisor gives it no real "

@@ -86,20 +86,26 @@ struct need {
     const char *program;
     const char *file; /* instead of a program */
     const char *what;
-    bool for_builds_only;
+
+    enum {
+        ALWAYS,
+        FOR_BUILDS,
+        FOR_TCG
+    } when;
 };
 
 static const struct need needs[] = {
     {"package:qemu-system-x86", "qemu-system-x86", "qemu-system-x86_64", NULL,
-     "runs the machines of engine tcg", false},
-    {"package:e2fsprogs", "e2fsprogs", "mke2fs", NULL, "makes the scratch disk of a job", false},
-    {"package:mmdebstrap", "mmdebstrap", "mmdebstrap", NULL, "builds images", true},
-    {"package:squashfs-tools-ng", "squashfs-tools-ng", "tar2sqfs", NULL, "packs images", true},
-    {"package:dpkg", "dpkg", "dpkg-deb", NULL, "unpacks the guest kernel", true},
-    {"package:apt", "apt", "apt-get", NULL, "downloads and verifies packages", true},
+     "runs the machines of engine tcg", FOR_TCG},
+    {"package:e2fsprogs", "e2fsprogs", "mke2fs", NULL, "makes the scratch disk of a job", ALWAYS},
+    {"package:mmdebstrap", "mmdebstrap", "mmdebstrap", NULL, "builds images", FOR_BUILDS},
+    {"package:squashfs-tools-ng", "squashfs-tools-ng", "tar2sqfs", NULL, "packs images",
+     FOR_BUILDS},
+    {"package:dpkg", "dpkg", "dpkg-deb", NULL, "unpacks the guest kernel", FOR_BUILDS},
+    {"package:apt", "apt", "apt-get", NULL, "downloads and verifies packages", FOR_BUILDS},
     {"package:debian-archive-keyring", "debian-archive-keyring", NULL,
      "/usr/share/keyrings/debian-archive-keyring.gpg", "has the keys packages are verified with",
-     true},
+     FOR_BUILDS},
 };
 
 static void package_version(const char *package, char ret[DOCTOR_WORD_MAX])
@@ -119,14 +125,29 @@ static void package_version(const char *package, char ret[DOCTOR_WORD_MAX])
     }
 }
 
+static bool is_ok(const struct doctor_report *rep, const char *id)
+{
+    for (size_t i = 0; i < rep->n; i++) {
+        if (strcmp(rep->checks[i].id, id) == 0) {
+            return rep->checks[i].state == DOCTOR_OK;
+        }
+    }
+    return false;
+}
+
+/* After the engines: without QEMU jobs still run where KVM works. */
 static void look_at_packages(struct doctor_report *rep, bool all_built)
 {
+    bool kvm_works = is_ok(rep, "kvm");
+
     for (size_t i = 0; i < ARRAY_LEN(needs); i++) {
         const struct need *need = &needs[i];
         struct err err = ERR_INIT;
         char path[PROC_PATH_MAX];
         char version[DOCTOR_WORD_MAX];
         char fix[160];
+        bool spare =
+            (need->when == FOR_BUILDS && all_built) || (need->when == FOR_TCG && kvm_works);
         bool there = need->file != NULL ? access(need->file, R_OK) == 0
                                         : proc_find(need->program, need->package, path, &err) == 0;
 
@@ -137,8 +158,8 @@ static void look_at_packages(struct doctor_report *rep, bool all_built)
             continue;
         }
         (void)snprintf(fix, sizeof(fix), "apt-get install %s", need->package);
-        doctor_add(rep, need->id, need->for_builds_only && all_built ? DOCTOR_WARN : DOCTOR_MISSING,
-                   fix, "%s is not installed; it %s", need->package, need->what);
+        doctor_add(rep, need->id, spare ? DOCTOR_WARN : DOCTOR_MISSING, fix,
+                   "%s is not installed; it %s", need->package, need->what);
     }
 }
 
@@ -328,21 +349,12 @@ static void look_at_images(struct doctor_report *rep, const struct store *store)
             "nothing to do: the first JavaScript job builds it; or airlock image build javascript");
 }
 
-static bool is_ok(const struct doctor_report *rep, const char *id)
-{
-    for (size_t i = 0; i < rep->n; i++) {
-        if (strcmp(rep->checks[i].id, id) == 0) {
-            return rep->checks[i].state == DOCTOR_OK;
-        }
-    }
-    return false;
-}
-
 static void probe_tcg(struct doctor_report *rep, const struct store *store, bool can_boot,
                       bool is_chosen)
 {
     const struct engine_wish wish = {.store = store};
     struct engine_probe probe = {.works = false};
+    char monitor[DOCTOR_WORD_MAX];
     struct err err = ERR_INIT;
 
     if (!can_boot || store == NULL) {
@@ -353,8 +365,9 @@ static void probe_tcg(struct doctor_report *rep, const struct store *store, bool
         doctor_add(rep, "tcg", is_chosen ? DOCTOR_MISSING : DOCTOR_WARN,
                    "mend that and run 'airlock doctor' again", "the probe failed: %.400s", err.msg);
     } else if (probe.works) {
-        doctor_add(rep, "tcg", DOCTOR_OK, NULL, "works: booted a guest to its agent in %.1f s",
-                   (double)probe.ns / (double)NS_PER_S);
+        doctor_monitor(&engine_tcg, store, monitor);
+        doctor_add(rep, "tcg", DOCTOR_OK, NULL, "works: %s booted a guest to its agent in %.1f s",
+                   monitor, (double)probe.ns / (double)NS_PER_S);
     } else {
         doctor_add(rep, "tcg", is_chosen ? DOCTOR_MISSING : DOCTOR_WARN,
                    "apt-get install --reinstall qemu-system-x86 seabios; airlock image verify",

@@ -1,4 +1,4 @@
-/* engine-qemu.h - stock QEMU as monitor: of engine tcg, and of engine kvm until we have our own. */
+/* engine-qemu.h - stock QEMU, which emulates the processor: the monitor of engine tcg. */
 #pragma once
 
 #define QEMU_NAME    "qemu-system-x86_64"

@@ -4,11 +4,10 @@
 #include <string.h>
 
 #include "image/manifest.h"
-#include "sup/engine-qemu.h"
+#include "sup/engine-vmm.h"
 #include "sup/engine.h"
 #include "sys/fd.h"
 #include "sys/memo.h"
-#include "sys/proc.h"
 
 /* A memo begins with how the probe ended. */
 #define WORKS "works "
@@ -30,8 +29,8 @@ static void tried_fini(struct tried *t)
 static int what_is_tried(const struct store *store, struct tried *ret, struct err *err)
 {
     auto_kernel_manifest struct kernel_manifest guest = {0};
-    char monitor[PROC_PATH_MAX];
-    int r = proc_find(QEMU_NAME, QEMU_PACKAGE, monitor, err);
+    char monitor[VMM_PATH_MAX];
+    int r = vmm_find(monitor, err);
 
     if (r == 0) {
         r = store_read_kernel(store, &guest, err);

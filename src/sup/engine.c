@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 
 #include "proto/frame.h"
 #include "sup/host.h"
+#include "sup/monitor.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -79,6 +79,7 @@ uint64_t engine_job_bytes(uint64_t machine_bytes)
 /* --- the functional probe --- */
 
 struct probe {
+    const struct engine *engine;
     struct machine machine;
     struct frame_decoder dec;
     struct buf console;
@@ -138,8 +139,7 @@ static bool is_late(const struct probe *p)
 
 static int probe_loop(struct probe *p, const struct engine_wish *wish, struct err *err)
 {
-    /* "KVM internal error" stops QEMU without ending it: waiting longer shows nothing new. */
-    while (!p->answered && !said(p, "KVM internal error") && !is_late(p)) {
+    while (!p->answered && !is_late(p)) {
         struct pollfd fds[3] = {
             {.fd = p->machine.channel_fd, .events = POLLIN},
             {.fd = p->machine.console_fd, .events = POLLIN},
@@ -168,59 +168,36 @@ static int probe_loop(struct probe *p, const struct engine_wish *wish, struct er
     return 0;
 }
 
-/* What became of a monitor whose guest did not answer. */
-static void how_it_ended(struct probe *p, char *ret, size_t size)
+/* What became of a monitor whose guest did not answer, and the last that was said. */
+static void explain(struct probe *p, struct engine_probe *ret)
 {
-    struct proc_end end = {.code = 0};
-    struct err ignored = ERR_INIT;
-    const char *hint = "";
+    char how[240] = "";
+    char words[220] = "";
 
     if (is_late(p)) {
-        (void)snprintf(ret, size, "%s",
+        (void)snprintf(how, sizeof(how), "%s",
                        clock_mono_ns() >= p->deadline
                            ? "the guest did not answer in time"
                            : "the guest's kernel did not get as far as its first word: a "
                              "restricted nested virtualization that cannot boot an unmodified "
                              "Linux");
-        return;
+    } else {
+        monitor_how_it_ended(p->engine, &p->machine.proc, how, sizeof(how));
     }
-    (void)snprintf(ret, size, "the monitor ended before the guest answered");
-    if (proc_wait(&p->machine.proc, NS_PER_S, &end, &ignored) == 0 && end.signaled) {
-        hint = end.code == SIGSYS ? ", by a system call that its jail does not allow" : "";
-        (void)snprintf(ret, size, "the monitor was ended by signal %d%s before the guest answered",
-                       end.code, hint);
+    if (p->console.len > 0) {
+        engine_last_words((const char *)p->console.data, p->console.len, words, sizeof(words));
     }
-}
-
-static void explain(struct probe *p, struct engine_probe *ret)
-{
-    char how[240] = "";
-    auto_buf struct buf shown = BUF_INIT(4 * PROBE_CONSOLE_MAX + 1);
-    const char *text = p->console.data != NULL ? (const char *)p->console.data : "";
-
-    if (said(p, "KVM internal error")) {
-        const char *at = strstr(text, "Suberror");
-
-        (void)snprintf(
-            ret->why, sizeof(ret->why),
-            "KVM could not run the guest's first instructions (KVM internal error%s%.*s): "
-            "a restricted nested virtualization that cannot boot an unmodified Linux",
-            at != NULL ? ", " : "", at != NULL ? (int)strcspn(at, "\r\n") : 0,
-            at != NULL ? at : "");
-        return;
-    }
-    how_it_ended(p, how, sizeof(how));
-    text += strspn(text, "\r\n");
-    (void)!str_escape(&shown, text, strcspn(text, "\r\n"), false);
-    (void)snprintf(ret->why, sizeof(ret->why), "%s%s%s", how, shown.len > 0 ? ": " : "",
-                   shown.len > 0 ? (const char *)shown.data : "");
+    (void)snprintf(ret->why, sizeof(ret->why), "%s%s%s",
+                   how[0] != '\0' ? how : "the monitor closed its console",
+                   words[0] != '\0' ? "; last words on its console: " : "", words);
 }
 
 static int probe_with(const struct engine_wish *wish, const struct engine *engine,
                       const struct machine_config *config, struct engine_probe *ret,
                       struct err *err)
 {
-    struct probe p = {.machine = MACHINE_INIT, .console = BUF_INIT(PROBE_CONSOLE_MAX)};
+    struct probe p = {
+        .engine = engine, .machine = MACHINE_INIT, .console = BUF_INIT(PROBE_CONSOLE_MAX)};
     uint64_t begun = clock_mono_ns();
     int r = engine->start(config, &p.machine, err);
 

@@ -84,10 +84,12 @@ struct engine {
      * control_fd is then closed. 0: not yet. ERR_HOST with the monitor's words if it failed.
      */
     int (*control)(struct machine *m, struct err *err);
+    /* What an exit code of the monitor means; NULL: nothing in particular. May be NULL. */
+    const char *(*exit_words)(int code);
 };
 
 extern const struct engine engine_tcg; /* QEMU emulates the CPU */
-extern const struct engine engine_kvm; /* QEMU on hardware virtualization */
+extern const struct engine engine_kvm; /* our own monitor on hardware virtualization */
 
 /* Bytes the machine gets for a job limit: limit + kernel and agent, in whole steps of 64 MiB. */
 uint64_t engine_machine_bytes(uint64_t job_memory_bytes);

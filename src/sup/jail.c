@@ -30,8 +30,8 @@
  * 11. seccomp, whose listener goes to the caller; it answers exactly one execve with yes and (but for 13) closes
  *     the listener, so that every later one fails (ENOSYS), whatever its arguments.
  * 12. exec: the socket closes.  The caller has seen the question and then the end of file: it runs.
- * 13. if the program is to get files by opens that are asked about, the caller answers these with its
- *     descriptors, and only then closes the listener.
+ * 13. if the program is to get a file by an open that is asked about, the caller answers it with its
+ *     descriptor, and only then closes the listener.
  *
  * With an entry instead of a program, steps 11 and 12 are: the filter, a last word to the caller, and
  * the call; a descriptor for questions is not kept.
@@ -350,9 +350,9 @@ static int follow(const struct jail_spec *spec, uint64_t skip, bool rootless, in
             return err_set(err, ERR_HOST, ECHILD, "it ended before it could report why");
         }
         if (r == 0) {
-            return spec->n_opens == 0 ? 0
-                                      : seccomp_answer_opens(listener, spec->opens, spec->n_opens,
-                                                             JAIL_DEADLINE_NS, err);
+            return spec->open_fd == NULL
+                       ? 0
+                       : seccomp_answer_open(listener, *spec->open_fd, JAIL_DEADLINE_NS, err);
         }
         if (report.errnum == 0 && report.step == JAIL_STEP_SECCOMP && spec->entry != NULL) {
             return 0; /* there is no exec to wait for */
@@ -368,7 +368,7 @@ static int follow(const struct jail_spec *spec, uint64_t skip, bool rootless, in
         if (spec->ret_exec_ns != NULL) {
             *spec->ret_exec_ns = clock_mono_ns();
         }
-        if (spec->n_opens > 0) {
+        if (spec->open_fd != NULL) {
             listener = STEAL_FD(&fd);
         }
     }

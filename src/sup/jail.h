@@ -67,12 +67,11 @@ struct jail_spec {
     const int *procs_fds; /* open cgroup.procs files (v1): the pid is in all before anything runs */
     size_t n_procs_fds;
     /*
-     * What opens that the filter asks about return (sys/filter.h): how a program gets a file
-     * read-only that it insists on opening for writing, or a device that only others may open.
-     * jail_spawn() returns after all of them; later ones fail (ENOSYS).
+     * What the open that the filter asks about returns (sys/filter.h): how a program gets a file
+     * read-only that it insists on opening for writing. jail_spawn() returns after it; later ones
+     * fail (ENOSYS). NULL: nothing is asked.
      */
-    struct seccomp_open opens[SECCOMP_OPENS_MAX];
-    size_t n_opens;        /* usually 0 */
+    const int *open_fd;
     uint64_t *ret_exec_ns; /* when the program was let begin, host monotonic; NULL = nobody asks */
     /* Must allow sendmsg and exit_group, and have SECCOMP_DO_ASK for execve; see jail-filter.h. */
     const struct seccomp_filter *filter;

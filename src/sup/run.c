@@ -17,6 +17,7 @@
 
 #include "base/str.h"
 
+#include "sup/monitor.h"
 #include "sup/run-internal.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -372,6 +373,7 @@ static void serve_control(struct run *run)
 static void monitor_ended(struct run *run)
 {
     char text[EVENT_DETAIL_MAX];
+    char how[EVENT_DETAIL_MAX];
 
     /* What it sent before its end still counts. */
     serve_channel(run);
@@ -385,7 +387,8 @@ static void monitor_ended(struct run *run)
         decide_host_oom(run, "the host's kernel killed the machine for memory");
         return;
     }
-    run_console_hint(run, "the machine ended by itself", text, sizeof(text));
+    monitor_how_it_ended(run->engine, &run->machine.proc, how, sizeof(how));
+    run_console_hint(run, how, text, sizeof(text));
     run_decide(run, EVENT_MONITOR_EXIT, session_phase(run->session.state), text);
 }
 

@@ -9,13 +9,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "sys/fd.h"
-
-/* Far more than a program makes that means well. */
-#define OPEN_QUESTIONS_MAX 64
 
 static void ctx_release_p(scmp_filter_ctx *ctx)
 {
@@ -139,14 +135,8 @@ int seccomp_load_filter(const struct seccomp_filter *filter, int *ret_listener)
     return 0;
 }
 
-struct question {
-    uint64_t id;
-    uint64_t path; /* of openat(): its second argument */
-    pid_t pid;
-};
-
 /* Waits for the call that is asked about; it must be nr. */
-static int take_question(int listener, int nr, uint64_t timeout_ns, struct question *ret,
+static int take_question(int listener, int nr, uint64_t timeout_ns, uint64_t *ret_id,
                          struct err *err)
 {
     /* The kernel may know a longer struct than this header: it gets room, and wants it zeroed. */
@@ -171,8 +161,7 @@ static int take_question(int listener, int nr, uint64_t timeout_ns, struct quest
         return err_set(err, ERR_HOST, EPERM, "the filtered process made system call %d, not %d",
                        in.notif.data.nr, nr);
     }
-    *ret = (struct question){
-        .id = in.notif.id, .path = in.notif.data.args[1], .pid = (pid_t)in.notif.pid};
+    *ret_id = in.notif.id;
     return 0;
 }
 
@@ -193,10 +182,10 @@ static int go_on(int listener, uint64_t id, struct err *err)
 
 int seccomp_answer(int listener, int nr, uint64_t timeout_ns, struct err *err)
 {
-    struct question q = {.id = 0};
-    int r = take_question(listener, nr, timeout_ns, &q, err);
+    uint64_t id = 0;
+    int r = take_question(listener, nr, timeout_ns, &id, err);
 
-    return r < 0 ? r : go_on(listener, q.id, err);
+    return r < 0 ? r : go_on(listener, id, err);
 }
 
 static int give_fd(int listener, uint64_t id, int fd, struct err *err)
@@ -212,58 +201,10 @@ static int give_fd(int listener, uint64_t id, int fd, struct err *err)
     return send_answer(listener, &resp, err);
 }
 
-/* 1 if the text at that address of the process is path, 0 if not. */
-static int is_path(pid_t pid, uint64_t address, const char *path, struct err *err)
+int seccomp_answer_open(int listener, int fd, uint64_t timeout_ns, struct err *err)
 {
-    char text[64] = "";
-    size_t len = strlen(path) + 1;
+    uint64_t id = 0;
+    int r = take_question(listener, SYS_openat, timeout_ns, &id, err);
 
-    union {
-        uint64_t in;
-        void *out;
-    } remote = {.in = address};
-
-    struct iovec here = {.iov_base = text, .iov_len = len};
-    struct iovec there = {.iov_base = remote.out, .iov_len = len};
-    ssize_t n = len > sizeof(text) ? -1 : process_vm_readv(pid, &here, 1, &there, 1, 0);
-
-    if (n < 0 && errno != EFAULT) {
-        return err_sys(err, "look at the path that a filtered process asks for");
-    }
-    return n == (ssize_t)len && memcmp(text, path, len) == 0;
-}
-
-int seccomp_answer_opens(int listener, const struct seccomp_open *opens, size_t n,
-                         uint64_t timeout_ns, struct err *err)
-{
-    bool given[SECCOMP_OPENS_MAX] = {false};
-    size_t left = n;
-
-    for (unsigned turns = 0; left > 0 && turns < OPEN_QUESTIONS_MAX; turns++) {
-        struct question q = {.id = 0};
-        int r = take_question(listener, SYS_openat, timeout_ns, &q, err);
-        size_t i = 0;
-
-        for (; r == 0 && i < n; i++) {
-            r = given[i]                ? 0
-                : opens[i].path == NULL ? 1
-                                        : is_path(q.pid, q.path, opens[i].path, err);
-            if (r != 0) {
-                break;
-            }
-        }
-        if (r == 1) {
-            given[i] = true;
-            left--;
-            r = give_fd(listener, q.id, opens[i].fd, err);
-        } else if (r == 0) {
-            r = go_on(listener, q.id, err);
-        }
-        if (r < 0) {
-            return r;
-        }
-    }
-    return left == 0 ? 0
-                     : err_set(err, ERR_HOST, ELOOP,
-                               "the filtered process opens much, but not what it was to");
+    return r < 0 ? r : give_fd(listener, id, fd, err);
 }

@@ -68,20 +68,9 @@ must_use int seccomp_load_filter(const struct seccomp_filter *filter, int *ret_l
  */
 must_use int seccomp_answer(int listener, int nr, uint64_t timeout_ns, struct err *err) nonnull_all;
 
-#define SECCOMP_OPENS_MAX 2
-
-/* What an open that is asked about returns, once. */
-struct seccomp_open {
-    const char *path; /* exactly this one; NULL: whichever comes first */
-    int fd;           /* borrowed */
-};
-
 /*
- * Answers openat() until each of opens was asked for: that call does not take place, its result is
- * a new descriptor of that process for our fd (O_CLOEXEC), with the access mode of fd. Linux 5.9.
- * An openat() of another path takes place as it is: the filter must ask only about what may be
- * done. Everything else is an error. Paths are read from the memory of the process, which another
- * thread of it may change: they only tell apart what a program asks for that means well.
+ * The same for an openat(), which does not take place: its result is a new descriptor of that
+ * process for our fd (borrowed; O_CLOEXEC there), with the access mode of fd. Linux 5.9.
  */
-must_use int seccomp_answer_opens(int listener, const struct seccomp_open *opens, size_t n,
-                                  uint64_t timeout_ns, struct err *err) nonnull_all;
+must_use int seccomp_answer_open(int listener, int fd, uint64_t timeout_ns,
+                                 struct err *err) nonnull_all;

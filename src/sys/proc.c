@@ -248,6 +248,20 @@ int proc_wait(struct proc *proc, uint64_t timeout_ns, struct proc_end *ret, stru
     return 0;
 }
 
+bool proc_peek(const struct proc *proc, struct proc_end *ret)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    if (proc->pidfd < 0 ||
+        waitid(P_PIDFD, (id_t)proc->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+        info.si_pid == 0) {
+        return false;
+    }
+    ret->signaled = info.si_code != CLD_EXITED;
+    ret->code = info.si_status;
+    return true;
+}
+
 void proc_fini(struct proc *proc)
 {
     if (proc->pid > 0) {

@@ -65,6 +65,9 @@ void proc_kill(struct proc *proc) nonnull_all;
 must_use int proc_wait(struct proc *proc, uint64_t timeout_ns, struct proc_end *ret,
                        struct err *err) nonnull_all;
 
+/* True, and how it ended, if it has; it stays to be reaped. */
+must_use bool proc_peek(const struct proc *proc, struct proc_end *ret) nonnull_all;
+
 /* Kills, reaps and empties. The destructor of auto_proc. */
 void proc_fini(struct proc *proc) nonnull_all;
 #define auto_proc on_scope_exit(proc_fini)

@@ -364,15 +364,42 @@ static int restore_sections(struct machine *m, struct wire_in *in, struct err *e
                                      in->left);
 }
 
+/* As many bytes as the header says; in a template's file something else follows. */
+static int read_file(int fd, struct buf *ret, struct err *err)
+{
+    uint8_t *at = NULL;
+    size_t got = 0;
+    size_t len = 0;
+    int r = buf_reserve(ret, HEADER_BYTES, &at);
+
+    if (r < 0) {
+        return err_sys_num(err, -r, "the saved machine");
+    }
+    r = fd_read_full(fd, at, HEADER_BYTES, &got, err);
+    ret->len = got;
+    if (r < 0 || got < HEADER_BYTES || memcmp(at, magic, sizeof(magic)) != 0) {
+        return r; /* snapshot_open() says what it is not */
+    }
+    len = wire_get_u32(at + 12);
+    if (len > SNAPSHOT_BYTES_MAX - HEADER_BYTES) {
+        return err_usage(err, "the saved machine says that it has %zu bytes, and may have %llu",
+                         len, SNAPSHOT_BYTES_MAX - HEADER_BYTES);
+    }
+    r = buf_reserve(ret, len, &at);
+    if (r < 0) {
+        return err_sys_num(err, -r, "the saved machine, %zu bytes", len);
+    }
+    r = fd_read_full(fd, at, len, &got, err);
+    ret->len += got;
+    return r;
+}
+
 int snapshot_restore(struct machine *m, int fd, struct err *err)
 {
     auto_buf struct buf file = BUF_INIT(SNAPSHOT_BYTES_MAX);
     struct wire_in in = {.at = NULL};
-    int r = fd_read_all(fd, "the saved machine", &file, err);
+    int r = read_file(fd, &file, err);
 
-    if (r == -EFBIG) {
-        err->class = ERR_USAGE;
-    }
     if (r < 0) {
         return r;
     }

@@ -26,8 +26,8 @@
 must_use int snapshot_save(struct machine *m, int fd, struct err *err) nonnull_all;
 
 /*
- * Reads fd from its offset to its end and fills a machine that machine_make() made for it.
- * ERR_USAGE: damaged, another version, another machine, or a CPU that cannot carry it, in words.
+ * Reads fd from its offset, as many bytes as the header says, and fills a machine that machine_make()
+ * made for it. ERR_USAGE: damaged, another version, another machine, or a CPU that cannot carry it, in words.
  */
 must_use int snapshot_restore(struct machine *m, int fd, struct err *err) nonnull_all;
 

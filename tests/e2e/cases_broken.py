@@ -66,7 +66,7 @@ def refused(t, result, verdicts, *words):
 @case("QEMU missing: the job is rejected and the package is named", root=True)
 def qemu_missing(t):
     before = tree_of(STATE, ["slots"])
-    result = t.run(HELLO, wrap=without(t, QEMU))
+    result = t.run(HELLO, "--engine", "tcg", wrap=without(t, QEMU))
     refused(t, result, "rejected", "qemu-system-x86")
     t.equal(tree_of(STATE, ["slots"]), before, "the state directory")
 
@@ -74,14 +74,14 @@ def qemu_missing(t):
 @case("QEMU dies at start: a sandbox failure with what it said", root=True)
 def qemu_dies(t):
     script = fake_qemu(t, 'fputs("qemu: cannot set up guest memory\\n", stderr); return 1;')
-    result = t.run(HELLO, wrap=instead_of(QEMU, script))
+    result = t.run(HELLO, "--engine", "tcg", wrap=instead_of(QEMU, script))
     refused(t, result, "sandbox_failure", "cannot set up guest memory")
     t.wait_gone(t.dir)
 
 
 @case("QEMU that ends with 0 and no report is a sandbox failure, never a success", root=True)
 def qemu_ends(t):
-    result = t.run(HELLO, wrap=instead_of(QEMU, fake_qemu(t, "return 0;")))
+    result = t.run(HELLO, "--engine", "tcg", wrap=instead_of(QEMU, fake_qemu(t, "return 0;")))
     refused(t, result, "sandbox_failure")
 
 
@@ -90,7 +90,7 @@ def greedy_monitor(t):
     mount = "/sys/fs/cgroup/memory"
     if not os.path.ismount(mount):
         raise Skip(f"no cgroup v1 memory controller is mounted at {mount}")
-    t.expect(t.run(HELLO, "--memory", "32M"), ("success", "oom"))  # the saved state is there
+    t.expect(t.run(HELLO, "--engine", "tcg", "--memory", "32M"), ("success", "oom"))  # the saved state is there
     path = fake_qemu(t, """
         (void)!open("/ram", O_RDWR); /* as the real one opens its guest's memory */
         static char memory[1024 << 20]; /* and no more, should nobody stop it */
@@ -98,7 +98,7 @@ def greedy_monitor(t):
             ((volatile char *)memory)[i] = 1;
         for (;;) {
         }""")
-    result = t.run(HELLO, "--memory", "32M",
+    result = t.run(HELLO, "--engine", "tcg", "--memory", "32M",
                    wrap=within(f"umount {mount}\nmount --bind '{path}' '{QEMU}'"))
     refused(t, result, "sandbox_failure", "more memory than it may have")
     t.equal(result.reason, "boot", "reason")
@@ -108,7 +108,7 @@ def greedy_monitor(t):
 def never_answers(t):
     # It takes the directory for its name, so that it would be found if it stayed.
     script = fake_qemu(t, f'strcpy(argv[0], "{t.dir}"); for (;;) sleep(1000);')
-    result = t.run(HELLO, wrap=instead_of(QEMU, script))
+    result = t.run(HELLO, "--engine", "tcg", wrap=instead_of(QEMU, script))
     refused(t, result, "sandbox_failure", "boot")
     t.wait_gone(t.dir)
 

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from harness import (AIRLOCK, ENGINE, FALSE_KVM, ROOT, Fail, Skip, case, control_groups, environment, mounts,
+from harness import (AIRLOCK, FALSE_KVM, ROOT, Fail, Skip, case, control_groups, environment, mounts,
                      own_processes, temporary_names, tree_of)
 
 WAITING = "import time\nprint('ready', flush=True)\ntime.sleep(600)\n"
@@ -111,6 +111,10 @@ def monitor_of(state):
     raise Fail("no machine is in a control group")
 
 
+def engine_of(monitor):
+    return "kvm" if os.readlink(f"/proc/{monitor}/exe").endswith("/airlock-vmm") else "tcg"
+
+
 @case("the jail around a running machine has the expected posture, every thread", alone=True, root=True)
 def posture(t):
     state = t.private_state()
@@ -123,8 +127,8 @@ def posture(t):
         uid = status["Uid"].split()[0]
         t.true(0x78000000 <= int(uid) < 0x7ffe0000, f"the machine's uid is {uid}")
         check = subprocess.run([ROOT / "build/tests/unit/sup/posture", str(pid), uid, uid,
-                                str(32 << 20), pathlib.Path(group).name,
-                                *([ENGINE] if ENGINE else [])], capture_output=True, check=False)
+                                str(32 << 20), pathlib.Path(group).name, engine_of(pid)],
+                               capture_output=True, check=False)
         t.equal((check.returncode, check.stdout), (0, b""), "departures from the posture")
     finally:
         child.send_signal(signal.SIGINT)

@@ -103,7 +103,7 @@ def children(pid):
 
 def monitor_of(supervisor):
     for pid in children(supervisor):
-        if os.path.basename(os.readlink(f"/proc/{pid}/exe")).startswith("qemu-system"):
+        if os.path.basename(os.readlink(f"/proc/{pid}/exe")).startswith(("qemu-system", "airlock-vmm")):
             return pid
     raise Fail(f"supervisor {supervisor} has no monitor")
 

@@ -99,7 +99,7 @@ class Machine:
     """One monitor and what it is connected with. Close it (a with statement does)."""
 
     def __init__(self, command="", memory=32 * MIB, vcpus=1, monitor=MONITOR, kernel=GUEST, restore=False,
-                 control=False, memory_fd=None, state_fd=None, environment=None, extra=None, without=()):
+                 control=False, memory_fd=None, state_fd=None, environment=None, extra=None, without=(), initramfs=None):
         self.fds = {}
         self.serial_fd, self.fds[CONSOLE] = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self.fds[CONSOLE], False)
@@ -117,6 +117,8 @@ class Machine:
         else:
             self.fds[KERNEL] = os.open(kernel, os.O_RDONLY | os.O_CLOEXEC)
             arguments += ["--cmdline", command]
+            if initramfs is not None:
+                self.fds[INITRAMFS] = os.open(initramfs, os.O_RDONLY | os.O_CLOEXEC)
         self.control = None
         if control:
             self.control, other = socket.socketpair()

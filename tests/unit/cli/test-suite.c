@@ -251,7 +251,7 @@ static void every_documented_key_is_taken(void **state)
 }
 
 /* True if the options for the header have this word. */
-static bool has_word(const char *path, const char *head, bool emulated, const char *word)
+static bool has_word(const char *path, const char *head, unsigned int slow, const char *word)
 {
     struct suite_case c = case_of(path, head);
     auto_suite_words struct suite_words words = {.n = 0};
@@ -259,7 +259,7 @@ static bool has_word(const char *path, const char *head, bool emulated, const ch
     struct err err = ERR_INIT;
     bool found = false;
 
-    assert_ok(suite_limit_words(&c, emulated, &words, changes, &err), &err);
+    assert_ok(suite_limit_words(&c, slow, &words, changes, &err), &err);
     for (size_t i = 0; i < words.n; i++) {
         found = found || strcmp(words.list[i], word) == 0;
     }
@@ -279,20 +279,22 @@ static void clocks_are_scaled_but_not_those_to_be_reached(void **state)
     const char *const maybe = "{\"expect\":[\"timeout\",\"success\"],\"limits\":{\"wall_s\":4}}";
 
     (void)state;
-    assert_true(has_word("f/k.py", plain, false, "--wall=4000ms"));
-    assert_true(has_word("f/k.py", plain, true, "--wall=20000ms"));
-    assert_true(has_word("f/k.py", plain, true, "--cpu=10000ms"));
-    assert_true(has_word("f/k.py", wall, true, "--wall=7000ms"));
-    assert_true(has_word("f/k.js", wall, true, "--wall=12000ms"));
-    assert_true(has_word("f/k.py", wall, true, "--cpu=10000ms"));
-    assert_true(has_word("f/k.py", cpu, true, "--wall=20000ms"));
-    assert_true(has_word("f/k.py", cpu, true, "--cpu=5000ms"));
-    assert_true(has_word("f/k.py", cpu, false, "--cpu=2000ms"));
-    assert_true(has_word("f/k.py", either, true, "--wall=7000ms"));
-    assert_true(has_word("f/k.py", maybe, true, "--wall=20000ms"));
+    assert_true(has_word("f/k.py", plain, 1, "--wall=4000ms"));
+    assert_true(has_word("f/k.py", plain, 5, "--wall=20000ms"));
+    assert_true(has_word("f/k.py", plain, 5, "--cpu=10000ms"));
+    assert_true(has_word("f/k.py", wall, 5, "--wall=7000ms"));
+    assert_true(has_word("f/k.js", wall, 5, "--wall=12000ms"));
+    assert_true(has_word("f/k.py", wall, 5, "--cpu=10000ms"));
+    assert_true(has_word("f/k.py", cpu, 5, "--wall=20000ms"));
+    assert_true(has_word("f/k.py", cpu, 5, "--cpu=5000ms"));
+    assert_true(has_word("f/k.py", cpu, 1, "--cpu=2000ms"));
+    assert_true(has_word("f/k.py", cpu, 20, "--cpu=14000ms"));
+    assert_true(has_word("f/k.py", plain, 20, "--wall=80000ms"));
+    assert_true(has_word("f/k.py", either, 5, "--wall=7000ms"));
+    assert_true(has_word("f/k.py", maybe, 5, "--wall=20000ms"));
     /* without a header's word: the product's native default, scaled */
-    assert_true(has_word("f/k.py", "{\"expect\":\"success\"}", true, "--wall=50000ms"));
-    assert_true(has_word("f/k.py", "{\"expect\":\"success\"}", true, "--cpu=25000ms"));
+    assert_true(has_word("f/k.py", "{\"expect\":\"success\"}", 5, "--wall=50000ms"));
+    assert_true(has_word("f/k.py", "{\"expect\":\"success\"}", 5, "--cpu=25000ms"));
 }
 
 static void limits_become_options_and_impossible_ones_are_moved_and_told(void **state)
@@ -305,22 +307,22 @@ static void limits_become_options_and_impossible_ones_are_moved_and_told(void **
     struct err err = ERR_INIT;
 
     (void)state;
-    assert_true(has_word("f/k.py", "{\"expect\":\"oom\",\"limits\":{\"mem_mib\":64}}", true,
+    assert_true(has_word("f/k.py", "{\"expect\":\"oom\",\"limits\":{\"mem_mib\":64}}", 5,
                          "--memory=67108864"));
-    assert_true(has_word("f/k.py", "{\"expect\":\"oom\",\"limits\":{\"out_kib\":2}}", true,
-                         "--stderr=2048"));
+    assert_true(
+        has_word("f/k.py", "{\"expect\":\"oom\",\"limits\":{\"out_kib\":2}}", 5, "--stderr=2048"));
     assert_true(has_word("f/k.py", "{\"expect\":\"oom\",\"limits\":{\"out_kib\":2,\"err_kib\":1}}",
-                         true, "--stderr=1024"));
-    assert_true(has_word("f/k.py", "{\"expect\":\"oom\",\"limits\":{\"out_total_kib\":2}}", true,
+                         5, "--stderr=1024"));
+    assert_true(has_word("f/k.py", "{\"expect\":\"oom\",\"limits\":{\"out_total_kib\":2}}", 5,
                          "--out-bytes=2048"));
-    assert_ok(suite_limit_words(&c, true, &words, changes, &err), &err);
+    assert_ok(suite_limit_words(&c, 5, &words, changes, &err), &err);
     assert_int_equal(json_array_size(changes), 3);
-    assert_true(has_word("f/k.js", low, true, "--memory=33554432"));
-    assert_true(has_word("f/k.js", low, true, "--pids=8"));
-    assert_true(has_word("f/k.py", low, true, "--pids=4"));
-    assert_true(has_word("f/k.js", low, true, "--disk=4194304"));
+    assert_true(has_word("f/k.js", low, 5, "--memory=33554432"));
+    assert_true(has_word("f/k.js", low, 5, "--pids=8"));
+    assert_true(has_word("f/k.py", low, 5, "--pids=4"));
+    assert_true(has_word("f/k.js", low, 5, "--disk=4194304"));
     /* a case about the refusal keeps what it has */
-    assert_true(has_word("f/k.js", "{\"expect\":\"rejected\",\"limits\":{\"mem_mib\":8}}", true,
+    assert_true(has_word("f/k.js", "{\"expect\":\"rejected\",\"limits\":{\"mem_mib\":8}}", 5,
                          "--memory=8388608"));
     json_decref(changes);
     suite_case_fini(&c);
@@ -448,7 +450,7 @@ static void the_page_escapes_what_programs_and_headers_say(void **state)
     auto_buf struct buf page = BUF_INIT(REPORT_MAX);
     auto_buf struct buf summary = BUF_INIT(MIB);
     auto_suite_cases struct suite_cases cases = SUITE_CASES_INIT;
-    struct suite_facts facts = {.engine = "tcg", .isolation = "emulated", .jobs = 1};
+    struct suite_facts facts = {.engine = "tcg", .isolation = "emulated", .slow = 5, .jobs = 1};
     struct told told = {0};
     json_t *report = NULL;
 

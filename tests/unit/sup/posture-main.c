@@ -7,41 +7,52 @@
 
 #include "posture.h"
 
-static const char *const files[] = {"/usr/bin/qemu-system-x86_64",
-                                    "/usr/lib/x86_64-linux-gnu/qemu/accel-tcg-x86_64.so",
-                                    "/usr/share/qemu/bios-microvm.bin",
-                                    "/lib/x86_64-linux-gnu/lib*.so*",
-                                    "/lib64/ld-linux-x86-64.so.2",
-                                    "/dev/null",
-                                    "/dev/urandom",
-                                    "/kernel",
-                                    "/initramfs",
-                                    NULL};
+/* Disks are unlinked files and the root image; only scratch may be written to. */
+static const char *const qemu_files[] = {"/usr/bin/qemu-system-x86_64",
+                                         "/usr/lib/x86_64-linux-gnu/qemu/accel-tcg-x86_64.so",
+                                         "/usr/share/qemu/bios-microvm.bin",
+                                         "/lib/x86_64-linux-gnu/lib*.so*",
+                                         "/lib64/ld-linux-x86-64.so.2",
+                                         "/dev/null",
+                                         "/dev/urandom",
+                                         "/kernel",
+                                         "/initramfs",
+                                         NULL};
+static const char *const qemu_fds[] = {"rw /dev/null",
+                                       "w pipe:*",
+                                       "rw socket:*",
+                                       "rw anon_inode:?eventfd?",
+                                       "rw anon_inode:?eventpoll?",
+                                       "rw anon_inode:?signalfd?",
+                                       "r /*",
+                                       "rw /*(deleted)",
+                                       "rw /*/#*",
+                                       NULL};
 
-/* Disks are unlinked files and the root image; only scratch may be written to. Engine kvm: all. */
-#define FDS_OF_KVM 3
-static const char *const fds[] = {"rw /dev/kvm",
-                                  "rw anon_inode:kvm-vm",
-                                  "rw anon_inode:kvm-vcpu:*",
-                                  "rw /dev/null",
-                                  "w pipe:*",
-                                  "rw socket:*",
-                                  "rw anon_inode:?eventfd?",
-                                  "rw anon_inode:?eventpoll?",
-                                  "rw anon_inode:?signalfd?",
-                                  "r /*",
-                                  "rw /*(deleted)",
-                                  "rw /*/#*",
-                                  NULL};
+static const char *const vmm_files[] = {"/airlock-vmm", NULL};
+static const char *const vmm_fds[] = {"rw /dev/kvm",
+                                      "rw anon_inode:kvm-vm",
+                                      "rw anon_inode:kvm-vcpu:*",
+                                      "rw /dev/null",
+                                      "w pipe:*",
+                                      "rw socket:*",
+                                      "rw anon_inode:?eventfd?",
+                                      "rw anon_inode:?eventpoll?",
+                                      "r /*",
+                                      "rw /*(deleted)",
+                                      "rw /*/#*",
+                                      NULL};
 
 int main(int argc, char **argv)
 {
+    bool is_kvm = argc > 6 && strcmp(argv[6], "kvm") == 0;
     struct buf report = BUF_INIT(65536);
-    struct posture p = {.files = files,
-                        .fds = argc > 6 && strcmp(argv[6], "kvm") == 0 ? fds : fds + FDS_OF_KVM,
-                        .program = "/usr/bin/qemu-system-x86_64",
-                        .nofile = "256 256",
-                        .nproc = "128 128",
+    struct posture p = {.files = is_kvm ? vmm_files : qemu_files,
+                        .n_files = is_kvm ? 1 : 0,
+                        .fds = is_kvm ? vmm_fds : qemu_fds,
+                        .program = is_kvm ? "/airlock-vmm" : "/usr/bin/qemu-system-x86_64",
+                        .nofile = is_kvm ? "128 128" : "256 256",
+                        .nproc = is_kvm ? "16 16" : "128 128",
                         .oom_score_adj = "500",
                         .cgroup = argc > 5 ? argv[5] : NULL};
     int n = 0;
