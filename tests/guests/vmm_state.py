@@ -189,13 +189,22 @@ def other_machine():
         saved.refused("33554432 bytes of memory", memory=2 * RAM)
 
 
+def state_with_more_behind_it():
+    """As in a template's file."""
+    with Saved("state-count") as saved:
+        os.pwrite(saved.state, b"more", os.fstat(saved.state).st_size)
+        until = word(saved.memory, FIRST + 4) + 10
+        set_word(saved.memory, FIRST, until)
+        counts(saved.goes_on(), "first", until)
+
+
 def damaged_state():
     with Saved("state-count") as saved:
         whole = os.pread(saved.state, 1 << 20, 0)
         flip = random.randrange(24, len(whole))
-        for data, why in ((whole[:-1], "bytes"), (whole + b"x", "bytes"), (b"", "no saved machine"), (whole[:10], "no saved machine"),
+        for data, why in ((whole[:-1], "bytes"), (b"", "no saved machine"), (whole[:10], "no saved machine"),
                           (whole[:flip] + bytes([whole[flip] ^ 1]) + whole[flip + 1:], "checksum"),
-                          (whole[:8] + b"\x02" + whole[9:], "version 2"), (b"x" * (2 << 20), "larger"),
+                          (whole[:8] + b"\x02" + whole[9:], "version 2"), (whole[:12] + b"\xff\xff\xff\x7f" + whole[16:], "may have 1048552"),
                           (os.urandom(5000), "no saved machine")):
             state = os.memfd_create("damaged", os.MFD_CLOEXEC)
             try:
@@ -300,6 +309,7 @@ TESTS = [
     *[(f"the device of {t} goes on with its queues", lambda t=t: device_goes_on(t)) for t in TARGETS],
     *[(f"a machine is saved while {t} is busy", lambda t=t: busy_device(t)) for t in TARGETS],
     ("another machine is refused with the reason", other_machine),
+    ("what stands behind a state in its file is not looked at", state_with_more_behind_it),
     ("a damaged state is refused with the reason", damaged_state),
     ("a memory file that is too short is refused", memory_too_short),
     ("a restore without one of its descriptors is refused", descriptors_missing),
