@@ -64,6 +64,7 @@ int main(int argc, char **argv)
     struct err err = ERR_INIT;
 
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* the write fails, which is enough (dev/blk.c) */
     if (options_parse(argc, argv, &options, &err) < 0) {
         return complain(&err, START_EXIT_USAGE);
     }

@@ -10,6 +10,7 @@ import argparse
 import os
 import random
 import select
+import signal
 import struct
 import sys
 import time
@@ -202,9 +203,10 @@ def damaged_state():
     with Saved("state-count") as saved:
         whole = os.pread(saved.state, 1 << 20, 0)
         flip = random.randrange(24, len(whole))
-        for data, why in ((whole[:-1], "bytes"), (b"", "no saved machine"), (whole[:10], "no saved machine"),
+        huge = (4 << 20).to_bytes(4, "little")
+        for data, why in ((whole[:-1], "bytes"), (whole[:12] + huge + whole[16:], "may have 1048552"), (b"", "no saved machine"), (whole[:10], "no saved machine"),
                           (whole[:flip] + bytes([whole[flip] ^ 1]) + whole[flip + 1:], "checksum"),
-                          (whole[:8] + b"\x02" + whole[9:], "version 2"), (whole[:12] + b"\xff\xff\xff\x7f" + whole[16:], "may have 1048552"),
+                          (whole[:8] + b"\x02" + whole[9:], "version 2"), (b"x" * (2 << 20), "no saved machine"),
                           (os.urandom(5000), "no saved machine")):
             state = os.memfd_create("damaged", os.MFD_CLOEXEC)
             try:
@@ -212,6 +214,18 @@ def damaged_state():
                 saved.refused(why, state=state)
             finally:
                 os.close(state)
+
+
+def stopped_by_the_host():
+    with Machine("state-count") as machine:
+        if machine.wait(PATIENCE, until="ready\n", on_channel=listen):
+            raise Fail(f"not ready: {describe(machine.end())}")
+        for _ in range(20):
+            machine.signal(signal.SIGSTOP)
+            time.sleep(0.01)
+            machine.signal(signal.SIGCONT)
+            if machine.wait(0.02, on_channel=listen):
+                raise Fail(describe(machine.end()))
 
 
 def memory_too_short():
@@ -311,6 +325,7 @@ TESTS = [
     ("another machine is refused with the reason", other_machine),
     ("what stands behind a state in its file is not looked at", state_with_more_behind_it),
     ("a damaged state is refused with the reason", damaged_state),
+    ("a machine that the host stops (SIGSTOP) goes on with SIGCONT", stopped_by_the_host),
     ("a memory file that is too short is refused", memory_too_short),
     ("a restore without one of its descriptors is refused", descriptors_missing),
     ("nonsense on the control socket ends the machine", nonsense_on_control),

@@ -144,8 +144,12 @@ static int write_sectors(const struct blk *blk, const struct virtq_chain *c, uin
         return err_guest(err, "a buffer is not in RAM");
     }
     n = transfer(blk, false, offset, iov, n);
-    if (n == -ENOSPC || n == -EDQUOT) {
-        return STATUS_IOERR; /* the disk is full: the guest's trouble, as with any disk */
+    /*
+     * The disk is full: the guest's trouble, as with any disk. EFBIG: behind what RLIMIT_FSIZE lets it
+     * have of a device that is larger.
+     */
+    if (n == -ENOSPC || n == -EDQUOT || n == -EFBIG) {
+        return STATUS_IOERR;
     }
     if (n < 0) {
         return err_sys_num(err, -n,

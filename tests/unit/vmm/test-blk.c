@@ -1,7 +1,9 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "driver.h"
@@ -526,6 +528,26 @@ static void a_full_disk_is_an_error_for_the_guest(void **state)
     assert_int_equal(ask(&b, T_FLUSH, 0, 0, &written), S_OK);
 }
 
+/* V18: the device is larger than what its guest may have of it. */
+static void a_write_behind_the_bound_of_files_is_an_error_for_the_guest(void **state)
+{
+    auto_bench struct bench b;
+    struct rlimit old;
+    struct rlimit bound;
+    uint32_t written = 0;
+
+    bench_init(&b, false, SECTORS * SECTOR);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    bound = (struct rlimit){.rlim_cur = 2 * SECTOR, .rlim_max = old.rlim_max};
+    assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &bound), 0);
+    assert_int_equal(ask(&b, T_OUT, 1, SECTOR, &written), S_OK);
+    assert_int_equal(ask(&b, T_OUT, 2, SECTOR, &written), S_IOERR);
+    assert_int_equal(ask(&b, T_OUT, 1, 2 * SECTOR, &written), S_IOERR);
+    assert_int_equal(ask(&b, T_IN, 2, SECTOR, &written), S_OK);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+}
+
 /* The kick ends the monitor, with these words. */
 static void assert_host_fails(struct bench *b, const char *words)
 {
@@ -624,6 +646,7 @@ TEST_MAIN(T(the_driver_sees_its_size_and_its_limits), T(what_is_in_the_file_is_r
           T(a_read_over_the_available_ring_cannot_make_the_device_loop),
           T(one_call_moves_a_bounded_number_of_bytes),
           T(a_reset_with_requests_in_the_ring_serves_none_of_them),
-          T(a_full_disk_is_an_error_for_the_guest), T(a_file_that_fails_ends_the_monitor),
-          T(a_file_that_became_shorter_ends_the_monitor), T(what_is_no_file_is_no_disk),
-          T(a_saved_disk_goes_on_with_one_of_the_same_size_alone))
+          T(a_full_disk_is_an_error_for_the_guest),
+          T(a_write_behind_the_bound_of_files_is_an_error_for_the_guest),
+          T(a_file_that_fails_ends_the_monitor), T(a_file_that_became_shorter_ends_the_monitor),
+          T(what_is_no_file_is_no_disk), T(a_saved_disk_goes_on_with_one_of_the_same_size_alone))
