@@ -1,7 +1,7 @@
 /*
- * How it works: every table is built in a buffer, its header last, when length and checksum are known;
- * the machine description language (AML) is written by a handful of emitters, whose packages have
- * their length filled in when they end. ACPI 6.4, sections 5.2 (tables) and 20.2 (AML).
+ * How it works: every table is built in a buffer, its header last, when length and checksum are known.
+ * What is in the machine's description language (AML) is the same for every machine but for a few
+ * numbers, so it is here as it is. ACPI 6.4, sections 5.2 (tables) and 20.2 (AML).
  */
 #include "vmm/acpi.h"
 
@@ -29,21 +29,28 @@
 #define FADT_BOOT_NO_ASPM     (1u << 4)
 #define FADT_BOOT_NO_CMOS_RTC (1u << 5)
 
-/* Bytes of AML. */
-#define AML_ZERO        0x00u
-#define AML_NAME        0x08u
-#define AML_BYTE        0x0au
-#define AML_DWORD       0x0cu
-#define AML_STRING      0x0du
-#define AML_SCOPE       0x10u
-#define AML_BUFFER      0x11u
-#define AML_PACKAGE     0x12u
-#define AML_EXT         0x5bu
-#define AML_DEVICE      0x82u
-#define RES_MEMORY32    0x86u /* 6.4.3.4: fixed memory range */
-#define RES_INTERRUPT   0x89u /* 6.4.3.6: extended interrupt */
-#define RES_END         0x79u
-#define INTERRUPT_FLAGS 0x03u /* consumer, edge, active high, exclusive */
+/* \_S5: Package (4) {LAYOUT_SLEEP_TYPE, 0, 0, 0} (20.2.5.1, 20.2.5.4). */
+static const uint8_t aml_s5[] = {0x08, '_', 'S', '5', '_', 0x12, 7, 4, 0x0a, LAYOUT_SLEEP_TYPE,
+                                 0,    0,   0};
+
+/*
+ * Device (VIO0) {_HID "LNRO0005" (what Linux' virtio_mmio answers to), _UID, _CRS}: a window of
+ * 32-bit addresses that may be written (6.4.3.4), and an interrupt: consumer, edge, active high,
+ * exclusive (6.4.3.6). What differs from slot to slot is filled in at the offsets below.
+ */
+static const uint8_t aml_device[] = {
+    0x5b, 0x82, 59,  'V', 'I', 'O',  '0',                                         /* Device */
+    0x08, '_',  'H', 'I', 'D', 0x0d, 'L', 'N',  'R', 'O',  '0', '0', '0', '5', 0, /* _HID */
+    0x08, '_',  'U', 'I', 'D', 0x0a, 0,                                           /* _UID */
+    0x08, '_',  'C', 'R', 'S', 0x11, 26,  0x0a, 23,                               /* _CRS */
+    0x86, 9,    0,   1,   0,   0,    0,   0,    0,   0x10, 0,   0,                /* memory */
+    0x89, 6,    0,   3,   1,   0,    0,   0,    0,                                /* interrupt */
+    0x79, 0};
+#define DEVICE_NAME      6u
+#define DEVICE_UID       28u
+#define DEVICE_WINDOW    42u
+#define DEVICE_INTERRUPT 55u
+#define AML_SCOPE        0x10u
 
 static void put_u8(struct wire_out *out, unsigned int v)
 {
@@ -73,112 +80,35 @@ static void put_port(struct wire_out *out, uint64_t port)
     wire_write_u64(out, port);
 }
 
-/* --- AML --- */
-
-/* A package of at most 4095 bytes: its length in two bytes, filled in by aml_end(). */
-static size_t aml_begin(struct wire_out *out)
+static void put_device(struct wire_out *out, unsigned int slot)
 {
-    size_t at = out->buf->len;
+    uint8_t aml[sizeof(aml_device)];
 
-    put_u16(out, 0);
-    return at;
-}
-
-static void aml_end(struct wire_out *out, size_t at)
-{
-    if (out->error < 0) {
-        return;
-    }
-    size_t len = out->buf->len - at;
-    if (len > 0xfff) {
-        out->error = -E2BIG;
-        return;
-    }
-    out->buf->data[at] = (uint8_t)(0x40u | (len & 0xfu));
-    out->buf->data[at + 1] = (uint8_t)(len >> 4);
-}
-
-static void aml_name(struct wire_out *out, const char name[static 5])
-{
-    put_u8(out, AML_NAME);
-    wire_write(out, name, 4);
-}
-
-static void aml_byte(struct wire_out *out, unsigned int v)
-{
-    put_u8(out, AML_BYTE);
-    put_u8(out, v);
-}
-
-/* Where a device is and how it interrupts: one buffer of resource descriptors. */
-static void aml_resources(struct wire_out *out, unsigned int slot)
-{
-    size_t at = 0;
-
-    aml_name(out, "_CRS");
-    put_u8(out, AML_BUFFER);
-    at = aml_begin(out);
-    aml_byte(out, 12 + 9 + 2);
-    put_u8(out, RES_MEMORY32);
-    put_u16(out, 9);
-    put_u8(out, 1); /* may be written */
-    wire_write_u32(out, (uint32_t)layout_mmio(slot));
-    wire_write_u32(out, (uint32_t)LAYOUT_MMIO_STRIDE);
-    put_u8(out, RES_INTERRUPT);
-    put_u16(out, 6);
-    put_u8(out, INTERRUPT_FLAGS);
-    put_u8(out, 1);
-    wire_write_u32(out, layout_gsi(slot));
-    put_u8(out, RES_END);
-    put_u8(out, 0); /* no checksum */
-    aml_end(out, at);
-}
-
-static void aml_device(struct wire_out *out, unsigned int slot)
-{
-    static const char hid[] = "LNRO0005"; /* what Linux' virtio_mmio answers to */
-    const char name[5] = {'V', 'I', 'O', (char)('0' + slot), 0};
-    size_t at = 0;
-
-    put_u8(out, AML_EXT);
-    put_u8(out, AML_DEVICE);
-    at = aml_begin(out);
-    wire_write(out, name, 4);
-    aml_name(out, "_HID");
-    put_u8(out, AML_STRING);
-    wire_write(out, hid, sizeof(hid));
-    aml_name(out, "_UID");
-    aml_byte(out, slot);
-    aml_resources(out, slot);
-    aml_end(out, at);
+    memcpy(aml, aml_device, sizeof(aml));
+    aml[DEVICE_NAME] = (uint8_t)('0' + slot);
+    aml[DEVICE_UID] = (uint8_t)slot;
+    wire_put_u32(aml + DEVICE_WINDOW, (uint32_t)layout_mmio(slot));
+    wire_put_u32(aml + DEVICE_INTERRUPT, layout_gsi(slot));
+    wire_write(out, aml, sizeof(aml));
 }
 
 static void put_dsdt(struct wire_out *out, uint32_t slots)
 {
-    size_t at = 0;
+    unsigned int devices = (unsigned int)__builtin_popcount(slots);
+    size_t len = 2 + 5 + devices * sizeof(aml_device); /* of the scope, from these two bytes on */
 
-    aml_name(out, "_S5_");
-    put_u8(out, AML_PACKAGE);
-    at = aml_begin(out);
-    put_u8(out, 4);
-    aml_byte(out, LAYOUT_SLEEP_TYPE);
-    for (unsigned int i = 0; i < 3; i++) {
-        put_u8(out, AML_ZERO);
-    }
-    aml_end(out, at);
-
+    wire_write(out, aml_s5, sizeof(aml_s5));
     put_u8(out, AML_SCOPE);
-    at = aml_begin(out);
+    put_u8(out,
+           0x40u | (unsigned int)(len & 0xfu)); /* 20.2.4: four bits here, eight in the next byte */
+    put_u8(out, (unsigned int)(len >> 4));
     wire_write(out, "\\_SB_", 5);
     for (unsigned int slot = 0; slot < LAYOUT_DEVICES; slot++) {
         if ((slots & (1u << slot)) != 0) {
-            aml_device(out, slot);
+            put_device(out, slot);
         }
     }
-    aml_end(out, at);
 }
-
-/* --- tables --- */
 
 /* 5.2.9; dsdt is an address. */
 static void put_fadt(struct wire_out *out, uint64_t dsdt)

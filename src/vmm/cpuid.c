@@ -28,46 +28,39 @@
 #define XSAVE_LEGACY_SIZE 576u
 
 static const struct rule {
-    uint32_t function, index;
-    uint32_t mask[4];
+    uint32_t first, last; /* leaves */
+    uint32_t index, index_last;
+    uint32_t mask[4]; /* EAX, EBX, ECX, EDX */
 } rules[] = {
-    {0x0, 0, {ALL, ALL, ALL, ALL}},
+    {0x0, 0x0, 0, 0, {ALL, ALL, ALL, ALL}},
     /* No MONITOR, VMX, SMX, thermal, PDCM, DCA, OSXSAVE (KVM keeps it), MCE and MCA. */
-    {0x1, 0, {ALL, 0x0000ff00, 0xf7fa3203, 0x0f8bbb7f}},
-    {0x2, 0, {ALL, ALL, ALL, ALL}},
-    {0x4, 0, {ALL, ALL, ALL, ALL}},
-    {0x4, 1, {ALL, ALL, ALL, ALL}},
-    {0x4, 2, {ALL, ALL, ALL, ALL}},
-    {0x4, 3, {ALL, ALL, ALL, ALL}},
-    {0x6, 0, {0x4, 0, 0, 0}}, /* the local timer never stops */
+    {0x1, 0x1, 0, 0, {ALL, 0x0000ff00, 0xf7fa3203, 0x0f8bbb7f}},
+    {0x2, 0x2, 0, 0, {ALL, ALL, ALL, ALL}},
+    {0x4, 0x4, 0, 3, {ALL, ALL, ALL, ALL}},
+    {0x6, 0x6, 0, 0, {0x4, 0, 0, 0}}, /* the local timer never stops */
     /* No HLE, RTM, MPX, PT, RDT, SGX, PKU, LA57, WAITPKG, AMX, and no PMU. */
-    {0x7, 0, {1, 0xf1bf07ab, 0x00405f46, 0xac804410}},
-    {0x7, 1, {0x30, 0, 0, 0}},
+    {0x7, 0x7, 0, 0, {1, 0xf1bf07ab, 0x00405f46, 0xac804410}},
+    {0x7, 0x7, 1, 1, {0x30, 0, 0, 0}},
     /* x87, SSE, AVX and AVX-512; the sizes are counted by cpuid_ask(). */
-    {0xd, 0, {0xe7, 0, 0, 0}},
-    {0xd, 1, {0xf, 0, 0, 0}},
-    {0xd, 2, {ALL, ALL, ALL, ALL}},
-    {0xd, 5, {ALL, ALL, ALL, ALL}},
-    {0xd, 6, {ALL, ALL, ALL, ALL}},
-    {0xd, 7, {ALL, ALL, ALL, ALL}},
-    {KVM_LEAF, 0, {0, ALL, ALL, ALL}},
+    {0xd, 0xd, 0, 0, {0xe7, 0, 0, 0}},
+    {0xd, 0xd, 1, 1, {0xf, 0, 0, 0}},
+    {0xd, 0xd, 2, 2, {ALL, ALL, ALL, ALL}},
+    {0xd, 0xd, 5, 7, {ALL, ALL, ALL, ALL}},
+    {KVM_LEAF, KVM_LEAF, 0, 0, {0, ALL, ALL, ALL}},
     /* The clock, stable; nothing by which KVM writes to memory that the guest names later. */
-    {KVM_LEAF + 1, 0, {0x0100000b, 0, 0, 0}},
-    {0x80000000, 0, {ALL, ALL, ALL, ALL}},
+    {KVM_LEAF + 1, KVM_LEAF + 1, 0, 0, {0x0100000b, 0, 0, 0}},
+    {0x80000000, 0x80000000, 0, 0, {ALL, ALL, ALL, ALL}},
     /* No SVM, extended APIC space, OSVW, IBS, SKINIT, WDT, counters, topology extensions. */
-    {0x80000001, 0, {ALL, 0, 0x000001f1, 0x2fd3bb7f}},
-    {0x80000002, 0, {ALL, ALL, ALL, ALL}},
-    {0x80000003, 0, {ALL, ALL, ALL, ALL}},
-    {0x80000004, 0, {ALL, ALL, ALL, ALL}},
-    {0x80000005, 0, {ALL, ALL, ALL, ALL}},
-    {0x80000006, 0, {ALL, ALL, ALL, ALL}},
-    {0x80000008, 0, {ALL, 0x0500d205, 0, 0}},
+    {0x80000001, 0x80000001, 0, 0, {ALL, 0, 0x000001f1, 0x2fd3bb7f}},
+    {0x80000002, 0x80000006, 0, 0, {ALL, ALL, ALL, ALL}},
+    {0x80000008, 0x80000008, 0, 0, {ALL, 0x0500d205, 0, 0}},
 };
 
 static const struct rule *rule_for(const struct kvm_cpuid_entry2 *e)
 {
     for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-        if (rules[i].function == e->function && rules[i].index == e->index) {
+        if (e->function >= rules[i].first && e->function <= rules[i].last &&
+            e->index >= rules[i].index && e->index <= rules[i].index_last) {
             return &rules[i];
         }
     }

@@ -125,23 +125,21 @@ static int make_disks(struct machine *m, struct err *err)
 {
     const struct {
         struct blk *blk;
-        int fd;
-        bool read_only;
-        const char *id;
+        struct blk_disk disk;
     } disks[] = {
-        [LAYOUT_ROOT] = {&m->root, START_FD_ROOT, true, "airlock-root"},
-        [LAYOUT_INPUT] = {&m->input, START_FD_INPUT, true, "airlock-input"},
-        [LAYOUT_SCRATCH] = {&m->scratch, START_FD_SCRATCH, false, "airlock-scratch"},
+        [LAYOUT_ROOT] = {&m->root, {START_FD_ROOT, true, "airlock-root"}},
+        [LAYOUT_INPUT] = {&m->input, {START_FD_INPUT, true, "airlock-input"}},
+        [LAYOUT_SCRATCH] = {&m->scratch, {START_FD_SCRATCH, false, "airlock-scratch"}},
     };
 
     for (unsigned int slot = 0; slot < ARRAY_LEN(disks); slot++) {
         int r = connect_device(m, slot, err);
 
         r = r < 0 ? r
-                  : blk_init(disks[slot].blk, &m->mem, slot, m->irq_fds[slot], disks[slot].fd,
-                             disks[slot].read_only, disks[slot].id, err);
+                  : blk_init(disks[slot].blk, &m->mem, slot, m->irq_fds[slot], &disks[slot].disk,
+                             err);
         if (r < 0) {
-            return err_wrap(err, "disk %s", disks[slot].id);
+            return err_wrap(err, "disk %s", disks[slot].disk.id);
         }
         m->devices[slot] = &disks[slot].blk->dev;
     }

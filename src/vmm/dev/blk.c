@@ -282,22 +282,24 @@ static const struct virtio_ops ops_read_write = {
     .load = blk_load,
 };
 
-int blk_init(struct blk *blk, const struct gmem *mem, unsigned int slot, int irq_fd, int fd,
-             bool read_only, const char *id, struct err *err)
+int blk_init(struct blk *blk, const struct gmem *mem, unsigned int slot, int irq_fd,
+             const struct blk_disk *disk, struct err *err)
 {
-    size_t id_len = strlen(id);
+    size_t id_len = strlen(disk->id);
     struct stat st;
 
     assert(id_len <= sizeof(blk->id));
-    if (fstat(fd, &st) < 0) {
-        return err_sys(err, "block device '%s': cannot look at its file", id);
+    if (fstat(disk->fd, &st) < 0) {
+        return err_sys(err, "block device '%s': cannot look at its file", disk->id);
     }
     if (!S_ISREG(st.st_mode) || st.st_size < 0) {
-        return err_set(err, ERR_HOST, EINVAL, "block device '%s': it is not a regular file", id);
+        return err_set(err, ERR_HOST, EINVAL, "block device '%s': it is not a regular file",
+                       disk->id);
     }
-    *blk = (struct blk){.fd = fd, .read_only = read_only, .bytes = (uint64_t)st.st_size};
-    memcpy(blk->id, id, id_len);
-    virtio_init(&blk->dev, read_only ? &ops_read_only : &ops_read_write, mem, slot, irq_fd);
+    *blk =
+        (struct blk){.fd = disk->fd, .read_only = disk->read_only, .bytes = (uint64_t)st.st_size};
+    memcpy(blk->id, disk->id, id_len);
+    virtio_init(&blk->dev, blk->read_only ? &ops_read_only : &ops_read_write, mem, slot, irq_fd);
     wire_put_u64(blk->dev.config + CONFIG_CAPACITY, sectors_of(blk));
     wire_put_u32(blk->dev.config + CONFIG_SIZE_MAX, SEG_SIZE);
     wire_put_u32(blk->dev.config + CONFIG_SEG_MAX, SEG_MAX);

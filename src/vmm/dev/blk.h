@@ -20,6 +20,13 @@ struct blk {
     char id[20];    /* GET_ID; padded with NUL */
 };
 
-/* id: the device's serial number, at most 20 bytes. ERR_HOST if fd has no size. */
+/* What stands behind it. */
+struct blk_disk {
+    int fd; /* a regular file, borrowed */
+    bool read_only;
+    const char *id; /* the device's serial number, at most 20 bytes */
+};
+
+/* ERR_HOST if the file is none. */
 must_use int blk_init(struct blk *blk, const struct gmem *mem, unsigned int slot, int irq_fd,
-                      int fd, bool read_only, const char *id, struct err *err) nonnull_all;
+                      const struct blk_disk *disk, struct err *err) nonnull_all;

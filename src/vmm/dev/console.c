@@ -27,7 +27,6 @@ enum queue {
 
 /* A control message: u32 port, u16 event, u16 value (5.3.6.2). */
 #define CONTROL_SIZE 8u
-#define PORT_NAME    "airlock"
 
 enum event {
     EVENT_DEVICE_READY = 0,
@@ -41,6 +40,8 @@ enum event {
 #define SAVED_DEVICE_READY 1u
 #define SAVED_PORT_READY   2u
 #define SAVED_PORT_OPEN    4u
+
+static const uint8_t port_name[] = {'a', 'i', 'r', 'l', 'o', 'c', 'k'}; /* without a NUL */
 
 static struct console *console_of(struct virtio *dev)
 {
@@ -72,12 +73,12 @@ static int unreachable(struct err *err)
 /* Bytes of a message in data, which has room for the longest. */
 static size_t encode(const struct console_message *message, uint8_t *data)
 {
-    size_t name = message->event == EVENT_PORT_NAME ? strlen(PORT_NAME) : 0;
+    size_t name = message->event == EVENT_PORT_NAME ? sizeof(port_name) : 0;
 
     wire_put_u32(data, CONSOLE_PORT);
     wire_put_u16(data + 4, message->event);
     wire_put_u16(data + 6, message->value);
-    memcpy(data + CONTROL_SIZE, PORT_NAME, name);
+    memcpy(data + CONTROL_SIZE, port_name, name);
     return CONTROL_SIZE + name;
 }
 
@@ -90,7 +91,7 @@ static int send_control(struct console *console, struct err *err)
     int r = 0;
 
     while (n < console->n_waiting && virtio_live(dev, QUEUE_CONTROL_RX)) {
-        uint8_t data[CONTROL_SIZE + sizeof(PORT_NAME)];
+        uint8_t data[CONTROL_SIZE + sizeof(port_name)];
         size_t len = encode(&console->waiting[n], data);
         struct virtq_chain c;
 

@@ -43,6 +43,7 @@ static uint8_t pattern(uint64_t offset)
 
 static void bench_init(struct bench *b, bool read_only, uint64_t bytes)
 {
+    struct blk_disk disk = {0};
     struct err err = ERR_INIT;
 
     *b = (struct bench){.fd = memfd_create("disk", MFD_CLOEXEC)};
@@ -53,9 +54,8 @@ static void bench_init(struct bench *b, bool read_only, uint64_t bytes)
         assert_int_equal(pwrite(b->fd, &byte, 1, (off_t)i), 1);
     }
     driver_init(&b->d);
-    assert_ok(
-        blk_init(&b->blk, &b->d.mem, 2, b->d.irq_fd, b->fd, read_only, "airlock-scratch", &err),
-        &err);
+    disk = (struct blk_disk){b->fd, read_only, "airlock-scratch"};
+    assert_ok(blk_init(&b->blk, &b->d.mem, 2, b->d.irq_fd, &disk, &err), &err);
     driver_start(&b->d, &b->blk.dev, UINT64_MAX);
 }
 
@@ -592,14 +592,17 @@ static void a_file_that_became_shorter_ends_the_monitor(void **state)
 static void what_is_no_file_is_no_disk(void **state)
 {
     auto_bench struct bench b;
+    struct blk_disk disk = {0};
     struct err err = ERR_INIT;
     struct blk blk;
 
     bench_init(&b, false, SECTOR);
-    assert_true(blk_init(&blk, &b.d.mem, 0, b.d.irq_fd, b.d.irq_fd, true, "x", &err) < 0);
+    disk = (struct blk_disk){b.d.irq_fd, true, "x"};
+    assert_true(blk_init(&blk, &b.d.mem, 0, b.d.irq_fd, &disk, &err) < 0);
     assert_int_equal(err.class, ERR_HOST);
     err = (struct err)ERR_INIT;
-    assert_true(blk_init(&blk, &b.d.mem, 0, b.d.irq_fd, -1, true, "x", &err) < 0);
+    disk.fd = -1;
+    assert_true(blk_init(&blk, &b.d.mem, 0, b.d.irq_fd, &disk, &err) < 0);
     assert_int_equal(err.class, ERR_HOST);
 }
 
@@ -610,6 +613,7 @@ static void a_saved_disk_goes_on_with_one_of_the_same_size_alone(void **state)
     auto_buf struct buf saved = BUF_INIT(4096);
     struct wire_out out = wire_out_start(&saved);
     struct wire_in in = {0};
+    struct blk_disk disk = {0};
     struct err err = ERR_INIT;
     uint32_t written = 0;
 
@@ -617,8 +621,8 @@ static void a_saved_disk_goes_on_with_one_of_the_same_size_alone(void **state)
     assert_int_equal(ask(&b, T_IN, 0, SECTOR, &written), S_OK);
     virtio_save(&b.blk.dev, &out);
     assert_int_equal(wire_out_end(&out), 0);
-    assert_ok(blk_init(&b.blk, &b.d.mem, 2, b.d.irq_fd, b.fd, false, "airlock-scratch", &err),
-              &err);
+    disk = (struct blk_disk){b.fd, false, "airlock-scratch"};
+    assert_ok(blk_init(&b.blk, &b.d.mem, 2, b.d.irq_fd, &disk, &err), &err);
     in = (struct wire_in){saved.data, saved.len};
     assert_ok(virtio_load(&b.blk.dev, &in, &err), &err);
     assert_int_equal(in.left, 0);
