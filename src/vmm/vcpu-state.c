@@ -27,8 +27,9 @@
 #define MSR_HYPERV_FIRST 0x40000000u
 #define MSR_HYPERV_LAST  0x4000ffffu
 
-#define MSRS_MAX  512u   /* of a list; Linux 6.1 has less than 200 */
-#define XSAVE_MAX 16384u /* bytes of an area; with AMX it is 11 KiB */
+#define LISTED_MAX 512u               /* of KVM's list; Linux 6.1 has less than 200 */
+#define MSRS_MAX   (LISTED_MAX + 32u) /* MTRRs, too */
+#define XSAVE_MAX  16384u             /* bytes of an area; with AMX it is 11 KiB */
 
 /* TSC rates this close are one: measured, not scaled (KVM's own tolerance, tsc_tolerance_ppm). */
 #define TSC_TOLERANCE_PPM 250u
@@ -42,7 +43,7 @@ struct msrs {
 /* struct kvm_msr_list, with room. */
 struct msr_list {
     uint32_t n;
-    uint32_t indices[MSRS_MAX];
+    uint32_t indices[LISTED_MAX];
 };
 
 /* The beginning of a VCPU section; xsave_bytes of XSAVE and n_msrs entries follow. */
@@ -100,32 +101,44 @@ static int msrs_pass(const struct vcpu *v, unsigned long request, const char *na
     return 0;
 }
 
+/* The MTRRs, which KVM keeps but does not list: variable, fixed, default. */
+static const struct {
+    uint32_t first, last;
+} mtrrs[] = {{0x200, 0x20f}, {0x250, 0x250}, {0x258, 0x259}, {0x268, 0x26f}, {0x2ff, 0x2ff}};
+
+static void msrs_add(struct msrs *list, uint32_t index)
+{
+    if (list->n < MSRS_MAX) {
+        list->entries[list->n++] = (struct kvm_msr_entry){.index = index};
+    }
+}
+
 /*
  * KVM lists what it may have, not what this guest has: what cannot be read holds nothing, and what
  * cannot be set back (tried here, where it changes nothing) is the host's, not the guest's.
  */
 static int msrs_get(const struct vcpu *v, struct msrs *ret, struct err *err)
 {
-    struct msr_list known = {.n = MSRS_MAX};
+    struct msr_list known = {.n = LISTED_MAX};
     int r = KVM_DO(v->machine->kvm.fd, KVM_GET_MSR_INDEX_LIST, &known, err);
 
     if (r < 0) {
         return r;
     }
     ret->n = 0;
-    for (uint32_t i = 0; i < known.n && i < MSRS_MAX; i++) {
+    for (uint32_t i = 0; i < known.n && i < LISTED_MAX; i++) {
         if (is_state(known.indices[i])) {
-            ret->entries[ret->n++] = (struct kvm_msr_entry){.index = known.indices[i]};
+            msrs_add(ret, known.indices[i]);
         }
     }
-    if (v->machine->kvm.has_tsc_deadline && ret->n < MSRS_MAX) {
-        ret->entries[ret->n++] = (struct kvm_msr_entry){.index = MSR_TSC_DEADLINE};
+    for (size_t i = 0; i < ARRAY_LEN(mtrrs); i++) {
+        for (uint32_t msr = mtrrs[i].first; msr <= mtrrs[i].last; msr++) {
+            msrs_add(ret, msr);
+        }
     }
+    msrs_add(ret, MSR_TSC_DEADLINE);
     r = msrs_pass(v, KVM_GET_MSRS, "KVM_GET_MSRS", ret, err);
-    if (r == 0) {
-        r = msrs_pass(v, KVM_SET_MSRS, "KVM_SET_MSRS", ret, err);
-    }
-    return r;
+    return r < 0 ? r : msrs_pass(v, KVM_SET_MSRS, "KVM_SET_MSRS", ret, err);
 }
 
 static int msrs_set(const struct vcpu *v, struct msrs *list, struct err *err)

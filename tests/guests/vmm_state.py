@@ -190,12 +190,21 @@ def other_machine():
         saved.refused("33554432 bytes of memory", memory=2 * RAM)
 
 
+def state_with_more_behind_it():
+    """As in a template's file."""
+    with Saved("state-count") as saved:
+        os.pwrite(saved.state, b"more", os.fstat(saved.state).st_size)
+        until = word(saved.memory, FIRST + 4) + 10
+        set_word(saved.memory, FIRST, until)
+        counts(saved.goes_on(), "first", until)
+
+
 def damaged_state():
     with Saved("state-count") as saved:
         whole = os.pread(saved.state, 1 << 20, 0)
         flip = random.randrange(24, len(whole))
         huge = (4 << 20).to_bytes(4, "little")
-        for data, why in ((whole[:-1], "bytes"), (whole[:12] + huge + whole[16:], "bytes"), (b"", "no saved machine"), (whole[:10], "no saved machine"),
+        for data, why in ((whole[:-1], "bytes"), (whole[:12] + huge + whole[16:], "should have 4194304"), (b"", "no saved machine"), (whole[:10], "no saved machine"),
                           (whole[:flip] + bytes([whole[flip] ^ 1]) + whole[flip + 1:], "checksum"),
                           (whole[:8] + b"\x02" + whole[9:], "version 2"), (b"x" * (2 << 20), "no saved machine"),
                           (os.urandom(5000), "no saved machine")):
@@ -314,6 +323,7 @@ TESTS = [
     *[(f"the device of {t} goes on with its queues", lambda t=t: device_goes_on(t)) for t in TARGETS],
     *[(f"a machine is saved while {t} is busy", lambda t=t: busy_device(t)) for t in TARGETS],
     ("another machine is refused with the reason", other_machine),
+    ("what stands behind a state in its file is not looked at", state_with_more_behind_it),
     ("a damaged state is refused with the reason", damaged_state),
     ("a machine that the host stops (SIGSTOP) goes on with SIGCONT", stopped_by_the_host),
     ("a memory file that is too short is refused", memory_too_short),

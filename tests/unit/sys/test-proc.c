@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -209,6 +210,36 @@ static void waiting_has_an_end_and_fini_kills(void **state)
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
+static void an_end_is_seen_and_stays_to_be_waited_for(void **state)
+{
+    const char *const sleeps[] = {"/bin/sleep", "60", NULL};
+    const char *const fails[] = {"/bin/sh", "-c", "exit 7", NULL};
+    struct proc proc = PROC_INIT;
+    struct proc_end seen = {0};
+    struct proc_end end = {0};
+    struct err err = ERR_INIT;
+    struct pollfd p = {.events = POLLIN};
+
+    (void)state;
+    assert_false(proc_peek(&proc, &seen));
+    assert_ok(proc_spawn(&(struct proc_spec){.argv = sleeps}, &proc, &err), &err);
+    assert_false(proc_peek(&proc, &seen));
+    proc_kill(&proc);
+    p.fd = proc.pidfd;
+    assert_int_equal(poll(&p, 1, 20000), 1);
+    assert_true(proc_peek(&proc, &seen));
+    assert_true(seen.signaled && seen.code == SIGKILL);
+    assert_true(proc_peek(&proc, &seen));
+    assert_ok(proc_wait(&proc, 20 * NS_PER_S, &end, &err), &err);
+    assert_true(end.signaled && end.code == SIGKILL);
+    assert_ok(proc_spawn(&(struct proc_spec){.argv = fails}, &proc, &err), &err);
+    p.fd = proc.pidfd;
+    assert_int_equal(poll(&p, 1, 20000), 1);
+    assert_true(proc_peek(&proc, &seen));
+    assert_true(!seen.signaled && seen.code == 7);
+    proc_fini(&proc);
+}
+
 static void a_child_leads_its_own_session(void **state)
 {
     auto_buf struct buf out = BUF_INIT(4096);
@@ -285,5 +316,5 @@ TEST_MAIN(T(a_helper_sees_empty_stdin_and_no_environment), T(the_environment_is_
           T(what_cannot_be_executed_is_an_error_of_its_own),
           T(a_child_has_exactly_the_descriptors_named), T(few_descriptors_are_enough),
           T(signals_are_default_and_unblocked), T(waiting_has_an_end_and_fini_kills),
-          T(a_child_leads_its_own_session), T(children_die_with_their_parent),
-          T(a_missing_program_names_its_package))
+          T(an_end_is_seen_and_stays_to_be_waited_for), T(a_child_leads_its_own_session),
+          T(children_die_with_their_parent), T(a_missing_program_names_its_package))

@@ -67,9 +67,9 @@ static const struct {
 
 /* Of the kinds that matter: time, system calls, paging, KVM's clock, Hyper-V's, and one nobody has. */
 static const uint32_t msr_list[] = {
-    0x10,       0x174,      0x175,      0x176,      0x277,      0x2ff,      0x6e0,
-    0x1a0,      0xc0000081, 0xc0000082, 0xc0000083, 0xc0000084, 0xc0000102, 0xc0000103,
-    0x4b564d00, 0x4b564d01, 0x11,       0x12,       0x40000000, 0x40000118, 0xdead,
+    0x10,       0x174,      0x175,      0x176,      0x277,      0x6e0,      0x1a0,
+    0xc0000081, 0xc0000082, 0xc0000083, 0xc0000084, 0xc0000102, 0xc0000103, 0x4b564d00,
+    0x4b564d01, 0x11,       0x12,       0x40000000, 0x40000118, 0xdead,
 };
 
 void fake_kvm_reset(void)
@@ -170,13 +170,20 @@ void fake_kvm_set_msr(int fd, uint32_t index, uint64_t value)
     find_msr(fd, index)->value = value;
 }
 
+/* As KVM: it has MTRRs, but does not list them. */
+static bool is_known(uint32_t index)
+{
+    return index == 0x2ff || (index >= 0x200 && index < 0x210) ||
+           is_in(msr_list, ARRAY_LEN(msr_list), index);
+}
+
 /* As KVM: in order, up to the first that is refused; the number of those that were not. */
 static int pass_msrs(int fd, struct kvm_msrs *msrs, bool writes)
 {
     for (uint32_t i = 0; i < msrs->nmsrs; i++) {
         struct kvm_msr_entry *e = &msrs->entries[i];
 
-        if (!is_in(msr_list, ARRAY_LEN(msr_list), e->index) ||
+        if (!is_known(e->index) ||
             (writes ? is_in(fake.refused_writes, fake.n_refused_writes, e->index)
                     : is_in(fake.refused_reads, fake.n_refused_reads, e->index))) {
             return (int)i;
