@@ -364,33 +364,24 @@ static int restore_sections(struct machine *m, struct wire_in *in, struct err *e
                                      in->left);
 }
 
-/* As many bytes as the header says; in a template's file something else follows. */
+/* As many bytes as the header says, if it is one; in a template's file something else follows. */
 static int read_file(int fd, struct buf *ret, struct err *err)
 {
     uint8_t *at = NULL;
     size_t got = 0;
-    size_t len = 0;
-    int r = buf_reserve(ret, HEADER_BYTES, &at);
+    int r = buf_reserve(ret, SNAPSHOT_BYTES_MAX, &at);
 
     if (r < 0) {
         return err_sys_num(err, -r, "the saved machine");
     }
-    r = fd_read_full(fd, at, HEADER_BYTES, &got, err);
-    ret->len = got;
-    if (r < 0 || got < HEADER_BYTES || memcmp(at, magic, sizeof(magic)) != 0) {
-        return r; /* snapshot_open() says what it is not */
+    r = fd_read_full(fd, at, HEADER_BYTES, &ret->len, err);
+    if (r == 0 && ret->len == HEADER_BYTES) {
+        size_t len = wire_get_u32(at + 12);
+        size_t room = SNAPSHOT_BYTES_MAX - HEADER_BYTES;
+
+        r = fd_read_full(fd, at + HEADER_BYTES, len < room ? len : room, &got, err);
+        ret->len += got;
     }
-    len = wire_get_u32(at + 12);
-    if (len > SNAPSHOT_BYTES_MAX - HEADER_BYTES) {
-        return err_usage(err, "the saved machine says that it has %zu bytes, and may have %llu",
-                         len, SNAPSHOT_BYTES_MAX - HEADER_BYTES);
-    }
-    r = buf_reserve(ret, len, &at);
-    if (r < 0) {
-        return err_sys_num(err, -r, "the saved machine, %zu bytes", len);
-    }
-    r = fd_read_full(fd, at, len, &got, err);
-    ret->len += got;
     return r;
 }
 
@@ -400,9 +391,6 @@ int snapshot_restore(struct machine *m, int fd, struct err *err)
     struct wire_in in = {.at = NULL};
     int r = read_file(fd, &file, err);
 
-    if (r < 0) {
-        return r;
-    }
-    r = snapshot_open(file.data, file.len, &in, err);
+    r = r < 0 ? r : snapshot_open(file.data, file.len, &in, err);
     return r < 0 ? r : restore_sections(m, &in, err);
 }

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from harness import QEMU, STATE, Skip, case, tree_of
+from harness import AIRLOCK, ENGINE, QEMU, STATE, Skip, case, tree_of
 
 HELLO = "print('must not run')\n"
 
@@ -83,6 +83,22 @@ def qemu_dies(t):
 def qemu_ends(t):
     result = t.run(HELLO, "--engine", "tcg", wrap=instead_of(QEMU, fake_qemu(t, "return 0;")))
     refused(t, result, "sandbox_failure")
+
+
+@case("the monitor of engine kvm missing or another program: refused with the reason, and auto goes on", root=True)
+def vmm_missing(t):
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        raise Skip("no /dev/kvm for us")
+    monitor = AIRLOCK.parent / "airlock-vmm"
+    missing = instead_of(monitor, "/dev/null")  # nobody may execute that
+    result = t.run(HELLO, "--engine", "kvm", wrap=missing)
+    refused(t, result, "rejected", "airlock-vmm", "leave out --engine kvm")
+    t.equal(result.reason, "engine_unavailable", "reason")
+    refused(t, t.run(HELLO, "--engine", "kvm", wrap=instead_of(monitor, "/bin/true")), "rejected", "does not work here")
+    if ENGINE != "kvm":  # where QEMU is
+        result = t.run("print('by the other engine')\n", wrap=missing)
+        t.expect(result, "success")
+        t.equal(result.machine["engine"], "tcg", "engine")
 
 
 @case("a monitor that takes too much memory dies where no control group bounds it", root=True)

@@ -126,7 +126,8 @@ static void check_all(enum guard_kind kind, const long *allowed, size_t n)
 
 static void a_processor_s_thread_has_but_these_calls(void **state)
 {
-    static const long allowed[] = {SYS_futex, SYS_rt_sigprocmask, SYS_exit, SYS_exit_group};
+    static const long allowed[] = {SYS_futex, SYS_rt_sigprocmask, SYS_exit, SYS_exit_group,
+                                   SYS_restart_syscall};
 
     (void)state;
     prepare(false);
@@ -138,7 +139,7 @@ static void a_processor_s_thread_has_but_these_calls(void **state)
     SYS_poll, SYS_ppoll, SYS_read, SYS_readv, SYS_pread64, SYS_preadv, SYS_write, SYS_writev, \
         SYS_pwrite64, SYS_pwritev, SYS_fdatasync, SYS_recvfrom, SYS_recvmsg, SYS_sendto,      \
         SYS_sendmsg, SYS_getrandom, SYS_clock_gettime, SYS_futex, SYS_getpid, SYS_tgkill,     \
-        SYS_rt_sigprocmask, SYS_close, SYS_munmap, SYS_brk, SYS_exit_group
+        SYS_rt_sigprocmask, SYS_close, SYS_munmap, SYS_brk, SYS_exit_group, SYS_restart_syscall
 
 static void the_main_thread_has_but_these_calls(void **state)
 {
