@@ -1,7 +1,6 @@
 #include "vmm/options.h"
 
 #include <errno.h>
-
 #include <string.h>
 
 #include "base/num.h"

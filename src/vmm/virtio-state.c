@@ -5,7 +5,7 @@
 
 static void save_queue(const struct virtq *q, struct wire_out *out)
 {
-    if (memchr(q->in_flight, true, sizeof(q->in_flight)) != NULL) {
+    if (memchr(q->in_flight, 1, sizeof(q->in_flight)) != NULL) {
         out->error = -EBUSY;
     }
     wire_write_u32(out, q->size);
