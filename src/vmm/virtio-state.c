@@ -1,20 +1,11 @@
 #include <errno.h>
+#include <string.h>
 
 #include "vmm/virtio-internal.h"
 
-static bool in_flight(const struct virtq *q)
-{
-    for (size_t i = 0; i < ARRAY_LEN(q->in_flight); i++) {
-        if (q->in_flight[i]) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void save_queue(const struct virtq *q, struct wire_out *out)
 {
-    if (in_flight(q)) {
+    if (memchr(q->in_flight, true, sizeof(q->in_flight)) != NULL) {
         out->error = -EBUSY;
     }
     wire_write_u32(out, q->size);
