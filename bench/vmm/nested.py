@@ -92,9 +92,10 @@ class Inside:
                 wall, result = self.hello(build)
                 walls[build].append(wall)
                 phases[build].append(result["phases"])
-        names = {build: sorted(phases[build][0].items(), key=lambda item: item[1] or 0) for build in self.builds}
-        for build, items in names.items():
-            print(f"# {build}: last phases, ms: " + ", ".join(f"{name} {(at or 0) / 1e6:.0f}" for name, at in items), flush=True)
+        for build, rounds in phases.items():
+            medians = {name: statistics.median([(r[name] or 0) / 1e6 for r in rounds]) for name in rounds[0]}
+            print(f"# {build}: medians of its phases, ms: " + ", ".join(
+                f"{name} {at:.0f}" for name, at in sorted(medians.items(), key=lambda item: item[1])), flush=True)
         self.line(True, f"{self.rounds} clones of each")
         return walls
 

@@ -1,8 +1,9 @@
 /*
  * Filters without libseccomp, for a program that is started for every job: libseccomp asks the kernel
- * eight times what it knows, keeps every rule on the heap and takes a sixth of a clone's time outside
- * KVM. These are lists: a call is compared with one rule after the other, which is not slower, since
- * the kernel remembers what a filter always allows (Linux 5.11).
+ * eight times what it knows, keeps every rule on the heap and hands over the result in a file, which
+ * takes longer than all else that a clone does between its KVM calls. These are lists: a call is
+ * compared with one rule after the other, which is not slower, since the kernel remembers what a
+ * filter always allows (Linux 5.11); what costs at the start is its length.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -14,10 +15,11 @@
 
 #include "sys/filter.h"
 
-/* The architecture's check and the last word; a rule's number and result; an argument's two halves. */
-#define AROUND_INSNS 4u
-#define RULE_INSNS   3u
-#define CMP_INSNS    6u
+/* The architecture's check and the end; a rule's number and result, and its arguments' two halves. */
+#define AROUND_INSNS 6u
+#define RULE_INSNS   (3u + SECCOMP_CMP_MAX * 6u)
+/* A jump goes over 255 instructions at most. */
+#define RULES_MAX 128u
 
 struct code {
     struct sock_filter *insns;
@@ -73,13 +75,11 @@ static void end_rule(struct code *c, unsigned short first)
     }
 }
 
+/* A rule that looks at arguments. */
 static bool emit_rule(struct code *c, const struct seccomp_rule *rule)
 {
     unsigned short first = c->len;
 
-    if (rule->action != SECCOMP_DO_ALLOW || rule->n > SECCOMP_CMP_MAX || rule->nr < 0) {
-        return false;
-    }
     emit(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     emit_equal(c, (uint32_t)rule->nr);
     for (unsigned int i = 0; i < rule->n; i++) {
@@ -92,14 +92,37 @@ static bool emit_rule(struct code *c, const struct seccomp_rule *rule)
     return true;
 }
 
+/* All that look at the number alone, and the filter's end. */
+static void emit_numbers(struct code *c, const struct seccomp_rule *rules, size_t n)
+{
+    unsigned short first = c->len;
+
+    emit(c, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (size_t i = 0; i < n; i++) {
+        if (rules[i].n == 0) {
+            emit_equal(c, (uint32_t)rules[i].nr);
+        }
+    }
+    emit(c, BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    emit(c, BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    for (unsigned short i = (unsigned short)(first + 1); i < c->len - 2; i++) {
+        c->insns[i].jt = (uint8_t)(c->len - 1 - i - 1);
+    }
+}
+
+static bool is_plain(const struct seccomp_rule *rule)
+{
+    return rule->action == SECCOMP_DO_ALLOW && rule->n <= SECCOMP_CMP_MAX && rule->nr >= 0;
+}
+
 int seccomp_assemble(const struct seccomp_rule *rules, size_t n, struct seccomp_filter *ret,
                      struct err *err)
 {
-    size_t max = AROUND_INSNS + n * (RULE_INSNS + SECCOMP_CMP_MAX * CMP_INSNS);
+    size_t max = AROUND_INSNS + n * RULE_INSNS;
     auto_free struct sock_filter *insns = NULL;
     struct code c = {.len = 0};
 
-    if (max > BPF_MAXINSNS) {
+    if (n > RULES_MAX) {
         return err_set(err, ERR_HOST, E2BIG, "a seccomp filter of %zu rules", n);
     }
     insns = malloc(max * sizeof(*insns));
@@ -113,12 +136,12 @@ int seccomp_assemble(const struct seccomp_rule *rules, size_t n, struct seccomp_
         (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
     emit(&c, BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     for (size_t i = 0; i < n; i++) {
-        if (!emit_rule(&c, &rules[i])) {
+        if (!is_plain(&rules[i]) || (rules[i].n > 0 && !emit_rule(&c, &rules[i]))) {
             return err_set(err, ERR_HOST, EINVAL, "seccomp rule %zu (system call %d) is not plain",
                            i, rules[i].nr);
         }
     }
-    emit(&c, BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    emit_numbers(&c, rules, n);
     ret->code = STEAL_PTR(&insns);
     ret->len = c.len;
     return 0;

@@ -256,7 +256,7 @@ static void crowd(void)
             (void)read32(WINDOW(d) + REG_INTERRUPT);
             write32(WINDOW(d) + REG_INTERRUPT_ACK, 3);
             write32(WINDOW(d) + REG_NOTIFY, races++ % 6);
-            out8(PORT_SERIAL, '.');
+            (void)in8(PORT_SERIAL + 5);
             (void)in8(PORT_NOBODY);
         }
     }

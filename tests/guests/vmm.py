@@ -129,7 +129,7 @@ def storm(command, until="storm\n", seconds=1.5, read_serial=True, flood=None, *
         raise Fail(describe(end))
     if grown > 256:
         raise Fail(f"{grown} KiB more in {seconds} s")
-    if late > 1.0 * FACTOR:
+    if late > 5.0 * FACTOR:  # at rest it is some milliseconds; this is not
         raise Fail(f"SIGTERM is answered after {late:.1f} s")
 
 
