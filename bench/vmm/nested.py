@@ -195,7 +195,7 @@ def load_nested():
     module.PACKAGES = module.PACKAGES + [p for p in ("qemu-system-x86", "qemu-system-data", "seabios") if p not in module.PACKAGES]
     module.NOT_NEEDED = re.compile(module.NOT_NEEDED.pattern + r"|/usr/bin/qemu-system-i386$|/usr/share/qemu/(?!bios-microvm|qboot)")
     module.PROGRAMS = module.PROGRAMS + [OLD_INSIDE]
-    module.TREE = module.TREE + ["tests/guests", "bench/vmm"]
+    module.TREE = module.TREE + ["bench/vmm"]
     return module
 
 

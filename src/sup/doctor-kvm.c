@@ -166,18 +166,22 @@ static void ask_kvm(int fd, char ret[DOCTOR_TEXT_MAX])
 static void add_forbidden(struct doctor_report *rep)
 {
     struct stat st = {.st_mode = 0};
-    const struct group *group = NULL;
+    struct group group = {.gr_gid = 0};
+    struct group *known = NULL;
+    char room[2048];
 
     (void)stat("/dev/kvm", &st);
-    group = (st.st_mode & 0060) == 0060 && st.st_gid != 0 ? getgrgid(st.st_gid) : NULL;
-    if (group != NULL) {
+    if ((st.st_mode & 0060) == 0060 && st.st_gid != 0) {
+        (void)getgrgid_r(st.st_gid, &group, room, sizeof(room), &known);
+    }
+    if (known != NULL) {
         char fix[160];
 
         (void)snprintf(fix, sizeof(fix),
                        "add yourself to group %.40s: adduser YOUR-NAME %.40s, then log in again",
-                       group->gr_name, group->gr_name);
+                       known->gr_name, known->gr_name);
         doctor_add(rep, "kvm", DOCTOR_WARN, fix,
-                   "/dev/kvm is there, but only root and group %.40s may open it", group->gr_name);
+                   "/dev/kvm is there, but only root and group %.40s may open it", known->gr_name);
         return;
     }
     doctor_add(rep, "kvm", DOCTOR_WARN,

@@ -329,7 +329,7 @@ static int complain(const struct buf *said, struct err *err)
 /* 1, 0 or an error, as engine->control. ended: nothing more comes. */
 static int understand(const struct buf *said, bool ended, struct err *err)
 {
-    char first = said->len > 0 ? *(const char *)said->data : '\0';
+    uint8_t first = said->len > 0 ? said->data[0] : 0;
 
     if (first == START_CONTROL_GOES || first == START_CONTROL_SAVED) {
         return 1;

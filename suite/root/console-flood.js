@@ -2,9 +2,18 @@
 if (require("os").hostname() !== "airlock") throw new Error("only inside airlock");
 const fs = require('fs');
 const line = Buffer.from('\x1b]0;owned\x07Kernel pan1c - not really: '.repeat(20));
-for (const path of ['/dev/ttyS0', '/dev/kmsg']) {
-  const fd = fs.openSync(path, 'w');
+const flood = (write) => {
   const end = Date.now() + 1500;
-  while (Date.now() < end) fs.writeSync(fd, line);
+  while (Date.now() < end) write();
+};
+try {
+  const fd = fs.openSync('/dev/ttyS0', 'w');
+  flood(() => fs.writeSync(fd, line));
+} catch { // a serial port that can only transmit has no driver: its register, then
+  const fd = fs.openSync('/dev/port', 'r+');
+  let at = 0;
+  flood(() => fs.writeSync(fd, line, at++ % line.length, 1, 0x3f8));
 }
+const kmsg = fs.openSync('/dev/kmsg', 'w');
+flood(() => fs.writeSync(kmsg, line));
 console.log('console flooded');
