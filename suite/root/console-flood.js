@@ -2,18 +2,16 @@
 if (require("os").hostname() !== "airlock") throw new Error("only inside airlock");
 const fs = require('fs');
 const line = Buffer.from('\x1b]0;owned\x07Kernel pan1c - not really: '.repeat(20));
-const flood = (write) => {
+const flood = (path, data) => {
+  const fd = fs.openSync(path, 'w');
   const end = Date.now() + 1500;
-  while (Date.now() < end) write();
+  while (Date.now() < end) fs.writeSync(fd, data);
 };
 try {
-  const fd = fs.openSync('/dev/ttyS0', 'w');
-  flood(() => fs.writeSync(fd, line));
-} catch { // a serial port that can only transmit has no driver: its register, then
-  const fd = fs.openSync('/dev/port', 'r+');
-  let at = 0;
-  flood(() => fs.writeSync(fd, line, at++ % line.length, 1, 0x3f8));
+  flood('/dev/ttyS0', line);
+} catch (reason) { // a serial port that can only transmit has no driver
+  console.log('no driver:', reason.message);
 }
-const kmsg = fs.openSync('/dev/kmsg', 'w');
-flood(() => fs.writeSync(kmsg, line));
+fs.writeFileSync('/proc/sys/kernel/printk_devkmsg', 'on\n');
+flood('/dev/kmsg', Buffer.concat([Buffer.from('<0>'), line])); // so urgent that the kernel prints it
 console.log('console flooded');
