@@ -35,7 +35,7 @@ build: packages-build
 
 # What systemd reads anew after it: docs/operator.md.
 install: build
-	@install -D -m 755 -t $(DESTDIR)/usr/bin build/airlock build/airlockd
+	@install -D -m 755 -t $(DESTDIR)/usr/bin build/airlock build/airlockd build/airlock-vmm
 	@install -D -m 644 -t $(DESTDIR)/usr/lib/systemd/system $(UNITS)/airlockd.service $(UNITS)/airlockd.socket
 	@install -D -m 644 $(UNITS)/sysusers.conf $(DESTDIR)/usr/lib/sysusers.d/airlock.conf
 	@install -D -m 644 $(UNITS)/tmpfiles.conf $(DESTDIR)/usr/lib/tmpfiles.d/airlock.conf
