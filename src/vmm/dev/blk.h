@@ -4,9 +4,10 @@
  * IN, OUT (unless read-only), FLUSH and GET_ID; everything else, also discard, is answered with
  * UNSUPP. A request that lies outside the device, is no multiple of 512, has buffers of the wrong
  * kind or writes where it may not is answered with IOERR (V13), and so is a write for which the
- * host's disk is full. One without a status byte or a whole header is a broken device. If the file
- * fails in any other way, or is shorter than it was, the monitor ends (ERR_HOST). FLUSH has nothing
- * to do: the file dies with the machine, so there is nothing that could outlive the host's own end.
+ * host's disk is full or which RLIMIT_FSIZE refuses. One without a status byte or a whole header is
+ * a broken device. If the file fails in any other way, or is shorter than it was, the monitor ends
+ * (ERR_HOST). FLUSH has nothing to do: the file dies with the machine, so there is nothing that
+ * could outlive the host's own end.
  */
 #pragma once
 
