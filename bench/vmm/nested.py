@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The monitor against QEMU with accel=kvm, both in the nested host, where unmodified guests run. Tables on stdout.
 
-bench/vmm/nested.py [--rounds N] [--seconds N] [--old AIRLOCK] [--json FILE]
+bench/vmm/nested.py [--rounds N] [--seconds N] [--only boots|clones] [--old AIRLOCK] [--json FILE]
 
 In one nested host (tools/nested-host), in turn: a Python hello by clone with this build, and with the
 last build whose engine kvm was QEMU; then Debian's kernel to its agent's first byte, by airlock-vmm
@@ -33,6 +33,7 @@ OLD_INSIDE = "build/nested-bench/old/airlock"
 FIGURES = "# figures: "
 MEMORY_MIB = 384
 PATIENCE = 300
+ATTEMPTS = 4  # to save a machine: on a busy host its time limit may be too short for it
 QEMU_MACHINE = ("microvm,acpi=on,rtc=on,pit=on,pic=on,isa-serial=on,x-option-roms=off,usb=off,graphics=off,"
                 "mem-merge=off,dump-guest-core=off")  # as that engine had it
 
@@ -78,12 +79,12 @@ class Inside:
         walls = {build: [] for build in self.builds}
         phases = {build: [] for build in self.builds}
         for build in self.builds:
-            for attempt in (1, 2):  # the first job boots and saves the machine
+            for attempt in range(1, ATTEMPTS + 1):  # the first job boots and saves the machine
                 try:
                     print(f"# {build}: with its template {self.hello(build)[0]:.0f} ms", flush=True)
                     break
                 except RuntimeError as error:
-                    if attempt == 2:
+                    if attempt == ATTEMPTS:
                         raise
                     print(f"# {error}", flush=True)
         for _ in range(self.rounds):
@@ -91,9 +92,10 @@ class Inside:
                 wall, result = self.hello(build)
                 walls[build].append(wall)
                 phases[build].append(result["phases"])
-        names = {build: sorted(phases[build][0].items(), key=lambda item: item[1] or 0) for build in self.builds}
-        for build, items in names.items():
-            print(f"# {build}: last phases, ms: " + ", ".join(f"{name} {(at or 0) / 1e6:.0f}" for name, at in items), flush=True)
+        for build, rounds in phases.items():
+            medians = {name: statistics.median([(r[name] or 0) / 1e6 for r in rounds]) for name in rounds[0]}
+            print(f"# {build}: medians of its phases, ms: " + ", ".join(
+                f"{name} {at:.0f}" for name, at in sorted(medians.items(), key=lambda item: item[1])), flush=True)
         self.line(True, f"{self.rounds} clones of each")
         return walls
 
@@ -156,10 +158,10 @@ class Inside:
         return times
 
 
-def inside(rounds):
+def inside(rounds, names):
     bench = Inside(rounds)
     figures = {}
-    for name in ("boots", "clones"):
+    for name in names:
         try:
             figures[name] = getattr(bench, name)()
         except (RuntimeError, OSError, subprocess.SubprocessError, ValueError) as error:
@@ -193,7 +195,7 @@ def load_nested():
     module.PACKAGES = module.PACKAGES + [p for p in ("qemu-system-x86", "qemu-system-data", "seabios") if p not in module.PACKAGES]
     module.NOT_NEEDED = re.compile(module.NOT_NEEDED.pattern + r"|/usr/bin/qemu-system-i386$|/usr/share/qemu/(?!bios-microvm|qboot)")
     module.PROGRAMS = module.PROGRAMS + [OLD_INSIDE]
-    module.TREE = module.TREE + ["tests/guests", "bench/vmm"]
+    module.TREE = module.TREE + ["bench/vmm"]
     return module
 
 
@@ -203,10 +205,11 @@ def main():
     parser.add_argument("--seconds", type=int, default=1800)
     parser.add_argument("--old", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--only", choices=["boots", "clones"])
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
-        inside(options.rounds)
+        inside(options.rounds, [options.only] if options.only else ["clones", "boots"])
         return
     if options.old:
         OLD.parent.mkdir(parents=True, exist_ok=True)
@@ -225,7 +228,7 @@ def main():
 
     nested.boot = watched
     sys.argv = ["nested-host", "--seconds", str(options.seconds), "--", "bench/vmm/nested.py", "--inside", "--rounds",
-                str(options.rounds)]
+                str(options.rounds), *(["--only", options.only] if options.only else [])]
     code = 0
     try:
         nested.main()

@@ -349,6 +349,7 @@ static const struct seccomp_rule vmm[] = {
     IOCTL(KVM_GET_MSRS),
     IOCTL(KVM_SET_MSRS),
     IOCTL(KVM_SET_CPUID2),
+    IOCTL(KVM_ENABLE_CAP), /* that KVM holds to that table itself */
     IOCTL(KVM_GET_LAPIC),
     IOCTL(KVM_SET_LAPIC),
     IOCTL(KVM_GET_MP_STATE),

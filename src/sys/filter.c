@@ -113,28 +113,6 @@ int seccomp_compile_denials(const struct seccomp_rule *rules, size_t n, struct s
     return compile(SCMP_ACT_ALLOW, rules, n, ret, err);
 }
 
-void seccomp_filter_fini(struct seccomp_filter *filter)
-{
-    free(filter->code);
-    filter->code = NULL;
-    filter->len = 0;
-}
-
-int seccomp_load_filter(const struct seccomp_filter *filter, int *ret_listener)
-{
-    struct sock_fprog prog = {.len = filter->len, .filter = filter->code};
-    unsigned int flags = ret_listener != NULL ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
-    long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
-
-    if (fd < 0) {
-        return -errno;
-    }
-    if (ret_listener != NULL) {
-        *ret_listener = (int)fd;
-    }
-    return 0;
-}
-
 /* Waits for the call that is asked about; it must be nr. */
 static int take_question(int listener, int nr, uint64_t timeout_ns, uint64_t *ret_id,
                          struct err *err)

@@ -46,6 +46,12 @@ struct seccomp_filter {
 must_use int seccomp_compile(const struct seccomp_rule *rules, size_t n, struct seccomp_filter *ret,
                              struct err *err) nonnull_all;
 /*
+ * The same without libseccomp, for rules that allow, by SCMP_CMP_EQ and SCMP_CMP_MASKED_EQ alone
+ * (filter-plain.c). ERR_HOST for any other rule.
+ */
+must_use int seccomp_assemble(const struct seccomp_rule *rules, size_t n,
+                              struct seccomp_filter *ret, struct err *err) nonnull_all;
+/*
  * The other way round, for a process of ours whose libraries choose calls that nobody has listed:
  * what no rule matches is allowed. Other architectures end the process all the same.
  */

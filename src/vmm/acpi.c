@@ -19,7 +19,6 @@
 #define FADT_BYTES    276u
 #define TABLE_ALIGN   16u
 #define SPACE_IO      1u
-#define OEM_REVISION  1u
 
 #define FADT_WBINVD           (1u << 0)
 #define FADT_RESET_SUPPORTED  (1u << 10)
@@ -125,7 +124,7 @@ static void put_fadt(struct wire_out *out, uint64_t dsdt)
     put_u8(out, 4); /* minor version: 6.4 */
     put_zeros(out, 8);
     wire_write_u64(out, dsdt);
-    put_zeros(out, 8 * 12); /* the old registers' long forms */
+    put_zeros(out, 96); /* the old registers' long forms, 8 x 12 */
     put_port(out, LAYOUT_PORT_SLEEP);
     put_port(out, LAYOUT_PORT_SLEEP + 1);
     put_zeros(out, 8); /* hypervisor */
@@ -174,38 +173,37 @@ static size_t table_begin(struct wire_out *out)
     return at;
 }
 
-static void table_end(struct wire_out *out, size_t at, const char *signature, uint8_t revision)
+static void table_end(struct wire_out *out, size_t at, const char signature[static 5],
+                      uint8_t revision)
 {
+    static const uint8_t maker[] = {'A', 'L', 'O', 'C', 'K', ' ', 'A', 'I', 'R', 'L', 'O', 'C', 'K',
+                                    ' ', 1,   0,   0,   0,   'A', 'L', 'C', 'K', 1,   0,   0,   0};
     if (out->error < 0) {
         return;
     }
     uint8_t *h = out->buf->data + at;
     size_t len = out->buf->len - at;
 
-    memcpy(h, signature, 4);
+    memcpy(h, signature, 4); /* NOLINT(bugprone-not-null-terminated-result): as it shall be */
     wire_put_u32(h + 4, (uint32_t)len);
     h[8] = revision;
-    memcpy(h + 10, "ALOCK ", 6);
-    memcpy(h + 16, "AIRLOCK ", 8);
-    wire_put_u32(h + 24, OEM_REVISION);
-    memcpy(h + 28, "ALCK", 4);
-    wire_put_u32(h + 32, OEM_REVISION);
+    memcpy(h + 10, maker, sizeof(maker));
     h[9] = checksum(h, len);
 }
 
 static void fill_rsdp(uint8_t *at, uint64_t xsdt)
 {
-    memcpy(at, "RSD PTR ", 8);
-    memcpy(at + 9, "ALOCK ", 6);
-    at[15] = 2;
+    static const uint8_t begin[] = {'R', 'S', 'D', ' ', 'P', 'T', 'R', ' ',
+                                    0,   'A', 'L', 'O', 'C', 'K', ' ', 2};
+
+    memcpy(at, begin, sizeof(begin));
     wire_put_u32(at + 20, RSDP_BYTES);
     wire_put_u64(at + 24, xsdt);
     at[8] = checksum(at, RSDP_V1_BYTES);
     at[32] = checksum(at, RSDP_BYTES);
 }
 
-int acpi_write(const struct gmem *mem, unsigned int vcpus, uint32_t slots, uint64_t *ret_rsdp,
-               struct err *err)
+int acpi_write(const struct gmem *mem, unsigned int vcpus, uint32_t slots, struct err *err)
 {
     auto_buf struct buf buf = BUF_INIT(LAYOUT_ACPI_END - LAYOUT_ACPI);
     struct wire_out out = wire_out_start(&buf);
@@ -228,7 +226,6 @@ int acpi_write(const struct gmem *mem, unsigned int vcpus, uint32_t slots, uint6
         return err_sys_num(err, -out.error, "ACPI tables of %u processors", vcpus);
     }
     fill_rsdp(buf.data, LAYOUT_ACPI + xsdt);
-    *ret_rsdp = LAYOUT_ACPI;
     if (gmem_write(mem, LAYOUT_ACPI, buf.data, buf.len) < 0) {
         return err_set(err, ERR_HOST, EFAULT, "ACPI tables: no memory at %#llx", LAYOUT_ACPI);
     }

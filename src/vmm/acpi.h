@@ -13,8 +13,8 @@
 #include "vmm/gmem.h"
 
 /*
- * Writes them at LAYOUT_ACPI. slots: bit N = the machine has slot N. *ret_rsdp gets the address of
- * the RSDP. ERR_HOST if they do not fit (they do, for every machine that options.h allows).
+ * Writes them at LAYOUT_ACPI, the RSDP first. slots: bit N = the machine has slot N. ERR_HOST if they
+ * do not fit (they do, for every machine that options.h allows).
  */
 must_use int acpi_write(const struct gmem *mem, unsigned int vcpus, uint32_t slots,
-                        uint64_t *ret_rsdp, struct err *err) nonnull_all;
+                        struct err *err) nonnull_all;

@@ -151,7 +151,7 @@ static int write_info(const struct boot_job *job, uint64_t initramfs, struct err
                  .nr_modules = initramfs != 0 ? 1 : 0,
                  .modules = LAYOUT_PVH_INFO + offsetof(struct pvh_page, module),
                  .cmdline = LAYOUT_CMDLINE,
-                 .rsdp = job->rsdp,
+                 .rsdp = LAYOUT_ACPI,
                  .memory_map = LAYOUT_PVH_INFO + offsetof(struct pvh_page, memory),
                  .memory_map_entries = boot_map(job->mem, ranges)},
         .module = {.start = initramfs, .size = job->initramfs_bytes},

@@ -9,7 +9,6 @@ struct boot_job {
     int kernel_fd, initramfs_fd;
     uint64_t kernel_bytes, initramfs_bytes; /* 0: none */
     const char *cmdline;
-    uint64_t rsdp;
 };
 
 /* Exactly len bytes of the kernel's file, from offset; ERR_USAGE if there are fewer. */

@@ -140,7 +140,7 @@ int boot_linux(const struct boot_job *job, struct boot_entry *ret, struct err *e
     h->ramdisk_size = (uint32_t)job->initramfs_bytes;
     h->cmd_line_ptr = (uint32_t)LAYOUT_CMDLINE;
     h->setup_data = 0;
-    zero_page.acpi_rsdp_addr = job->rsdp;
+    zero_page.acpi_rsdp_addr = LAYOUT_ACPI;
     fill_memory_map(job, &zero_page);
     r = boot_put(job, LAYOUT_ZERO_PAGE, &zero_page, sizeof(zero_page), "zero page", err);
     r = r < 0 ? r : write_page_tables(job, err);

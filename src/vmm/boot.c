@@ -104,13 +104,10 @@ static int size_of(int fd, const char *what, uint64_t max, uint64_t *ret, struct
 }
 
 int boot_load(const struct gmem *mem, int kernel_fd, int initramfs_fd, const char *cmdline,
-              uint64_t rsdp, struct boot_entry *ret, struct err *err)
+              struct boot_entry *ret, struct err *err)
 {
-    struct boot_job job = {.mem = mem,
-                           .kernel_fd = kernel_fd,
-                           .initramfs_fd = initramfs_fd,
-                           .cmdline = cmdline,
-                           .rsdp = rsdp};
+    struct boot_job job = {
+        .mem = mem, .kernel_fd = kernel_fd, .initramfs_fd = initramfs_fd, .cmdline = cmdline};
     /* What the segments below are, for a kernel that loads one again. */
     static const uint64_t gdt[] = {
         [GDT_CODE] = 0x00af9b000000ffffull,

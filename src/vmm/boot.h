@@ -29,10 +29,11 @@ struct boot_entry {
 
 /*
  * Loads kernel_fd (START_FD_KERNEL), initramfs_fd (-1: none) and the command line, writes memory map,
- * page tables and GDT. rsdp: where the ACPI tables are. ERR_USAGE names what is wrong with the file.
+ * page tables and GDT. The ACPI tables are at LAYOUT_ACPI. ERR_USAGE names what is wrong with the
+ * file.
  */
 must_use int boot_load(const struct gmem *mem, int kernel_fd, int initramfs_fd, const char *cmdline,
-                       uint64_t rsdp, struct boot_entry *ret, struct err *err) nonnull_all;
+                       struct boot_entry *ret, struct err *err) nonnull_all;
 
 /* One range of the memory map: RAM, or reserved. The same for both forms of boot. */
 struct boot_range {

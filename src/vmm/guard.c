@@ -92,9 +92,9 @@ int guard_prepare(bool may_save, struct err *err)
     }
     memcpy(all, io_rules, sizeof(io_rules));
     memcpy(all + ARRAY_LEN(io_rules), save_rules, sizeof(save_rules));
-    r = seccomp_compile(all, n, &filters[io], err);
+    r = seccomp_assemble(all, n, &filters[io], err);
     if (r == 0) {
-        r = seccomp_compile(vcpu_rules, ARRAY_LEN(vcpu_rules), &filters[GUARD_VCPU], err);
+        r = seccomp_assemble(vcpu_rules, ARRAY_LEN(vcpu_rules), &filters[GUARD_VCPU], err);
     }
     return r < 0 ? err_wrap(err, "the system call filters of the monitor's threads") : 0;
 }

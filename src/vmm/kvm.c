@@ -36,6 +36,7 @@ int kvm_host_ask(int fd, struct kvm_host *ret, struct err *err)
         {KVM_CAP_VCPU_EVENTS, "processor events"},
         {KVM_CAP_ADJUST_CLOCK, "clock"},
         {KVM_CAP_TSC_DEADLINE_TIMER, "TSC deadline timer"},
+        {KVM_CAP_ENFORCE_PV_FEATURE_CPUID, "enforced CPUID"},
     };
 
     int version = KVM_DO(fd, KVM_GET_API_VERSION, NULL, err);

@@ -45,15 +45,13 @@ static int boot(struct machine *m, int initramfs, struct err *err)
 {
     struct boot_entry entry = {.info = 0};
     uint32_t slots = 0;
-    uint64_t rsdp = 0;
 
     for (unsigned int slot = 0; slot < LAYOUT_DEVICES; slot++) {
         slots |= m->devices[slot] != NULL ? 1u << slot : 0;
     }
-    int r = acpi_write(&m->mem, m->n_vcpus, slots, &rsdp, err);
+    int r = acpi_write(&m->mem, m->n_vcpus, slots, err);
     r = r < 0 ? r
-              : boot_load(&m->mem, START_FD_KERNEL, initramfs, m->options->cmdline, rsdp, &entry,
-                          err);
+              : boot_load(&m->mem, START_FD_KERNEL, initramfs, m->options->cmdline, &entry, err);
     return r < 0 ? r : boot_enter(m->vcpus[0].fd, &entry, err);
 }
 

@@ -49,8 +49,12 @@ int vcpu_set_cpuid(struct vcpu *v, struct err *err)
 {
     struct cpuid_table table = {.n = 0};
 
+    /* KVM's own features, too, are those of the table alone: its other MSRs and hypercalls fail. */
+    struct kvm_enable_cap enforce = {.cap = KVM_CAP_ENFORCE_PV_FEATURE_CPUID, .args = {1}};
+
     cpuid_for(&v->machine->cpuid, v->index, v->machine->n_vcpus, &table);
-    return KVM_DO(v->fd, KVM_SET_CPUID2, &table, err);
+    int r = KVM_DO(v->fd, KVM_SET_CPUID2, &table, err);
+    return r < 0 ? r : KVM_DO(v->fd, KVM_ENABLE_CAP, &enforce, err);
 }
 
 void vcpu_fini(struct vcpu *v)

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_check(gmem_map(-1, false, memory, &mem, &err) == 0);
     fuzz_check(fd_write_full(kernel, data + 2, size - 2, &err) == 0);
     fuzz_check(fd_write_full(initramfs, data, size, &err) == 0);
-    if (boot_load(&mem, kernel, second, "quiet", LAYOUT_ACPI, &entry, &err) == 0) {
+    if (boot_load(&mem, kernel, second, "quiet", &entry, &err) == 0) {
         fuzz_check(entry.ip >= LAYOUT_KERNEL_MIN && gmem_has(&mem, entry.ip, 1));
         fuzz_check(gmem_has(&mem, entry.info, 64));
         fuzz_check(entry.mode == BOOT_LONG || entry.mode == BOOT_PVH);

@@ -221,6 +221,22 @@ static void large(void)
     expect(queue_take(&disk, &written), "a request over itself is answered");
 }
 
+/* Memory that we cannot address ourselves: the disk brings something there and fetches it again. */
+static void high_memory(void)
+{
+    disk_begin(SCRATCH);
+    for (uint64_t at = ADDRESS_HIGH; at < ADDRESS_HIGH + (1ull << 30); at += (1ull << 30) - 512) {
+        expect_equal(ask_at(BLK_IN, 77, at, 512), BLK_OK, "a sector to high memory");
+        expect_equal(ask_at(BLK_OUT, 5, at, 512), BLK_OK, "a sector from high memory");
+        memset(page_in, 0, 512);
+        expect_equal(ask(BLK_IN, 5, 512), BLK_OK, "the sector that it wrote");
+        expect_equal(page_in[0], 77, "the number of the sector that it read");
+        expect_equal(ask(BLK_OUT, 5, 512), BLK_OK, "the sector for the next round");
+    }
+    expect_equal(ask_at(BLK_IN, 1, ADDRESS_HOLE - 512, 512), BLK_OK,
+                 "the last bytes below the hole");
+}
+
 /* Many requests at once, and the device reset while it works on them. */
 static void reset_while_working(void)
 {
@@ -254,6 +270,7 @@ const struct attack attacks_blk[] = {
     {"disk-in-pieces", in_pieces},
     {"disk-parts-missing", parts_missing},
     {"disk-large", large},
+    {"disk-high-memory", high_memory},
     {"disk-reset", reset_while_working},
     {NULL, NULL},
 };

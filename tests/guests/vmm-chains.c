@@ -48,6 +48,22 @@ static void in_hole(void)
     strike(ADDRESS_HOLE, 16, 0, 0);
 }
 
+/* Both sides of the hole are RAM in a machine of more than 3 GiB; one buffer must not be in both. */
+static void across_hole(void)
+{
+    strike(ADDRESS_HOLE - 8, 0x40000010, 0, 0);
+}
+
+static void before_high(void)
+{
+    strike(ADDRESS_HIGH - 8, 16, 0, 0);
+}
+
+static void after_high(void)
+{
+    strike(ADDRESS_HIGH + (1ull << 30) - 8, 16, 0, 0);
+}
+
 static void in_window(void)
 {
     strike(WINDOW(ENTROPY) + REG_NOTIFY, 4, 0, 0);
@@ -195,6 +211,9 @@ const struct attack attacks_chains[] = {
     {"wraps-into-ram", wraps_into_ram},
     {"all-memory", all_memory},
     {"in-hole", in_hole},
+    {"across-hole", across_hole},
+    {"before-high", before_high},
+    {"after-high", after_high},
     {"in-window", in_window},
     {"in-apic", in_apic},
     {"next-beyond", next_beyond},

@@ -42,7 +42,6 @@
     X(fstat64, EIO)           \
     X(prctl, EINVAL)          \
     X(sigaction, EINVAL)      \
-    X(memfd_create, EMFILE)   \
     X(seccomp, EINVAL)
 
 #define ENUM(name, error) KIND_##name,
@@ -145,7 +144,6 @@ WRAP(int, fstat64, -1, (int fd, struct stat64 *st), (fd, st))
 WRAP(int, prctl, -1, (int what, long a, long b, long c, long d), (what, a, b, c, d))
 WRAP(int, sigaction, -1, (int number, const struct sigaction *new, struct sigaction *old),
      (number, new, old))
-WRAP(int, memfd_create, -1, (const char *name, unsigned int flags), (name, flags))
 
 /* Filters are loaded by syscall(2); libseccomp also asks with it what there is, without one. */
 long __real_syscall(long nr, long a, long b, void *c, long d, long e, long f);

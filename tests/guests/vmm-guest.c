@@ -124,15 +124,14 @@ void second_main(void)
 
 bool second_start(void (*with)(void))
 {
-    const uint32_t init = 0x4500, start = 0x4600 | ADDRESS_SECOND >> 12;
+    /* To all but this one. */
+    const uint32_t init = 0xc4500, start = 0xc4600 | ADDRESS_SECOND >> 12;
 
     second_with = with;
     memcpy((void *)(uintptr_t)ADDRESS_SECOND, second_begin, (size_t)(second_end - second_begin));
     write32(ADDRESS_APIC + 0xf0, 0x1ff); /* on */
-    write32(ADDRESS_APIC + 0x310, 1u << 24);
     write32(ADDRESS_APIC + 0x300, init);
     linger();
-    write32(ADDRESS_APIC + 0x310, 1u << 24);
     write32(ADDRESS_APIC + 0x300, start);
     for (int i = 0; i < 100000 && !second_runs; i++) {
         (void)in8(PORT_NOBODY);

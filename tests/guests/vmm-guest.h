@@ -22,6 +22,7 @@
 #define PORT_RESET     0x604u
 #define RESET_VALUE    0x42u
 #define ADDRESS_HOLE   0xc0000000u
+#define ADDRESS_HIGH   0x100000000ull /* RAM goes on here, out of our sight */
 #define ADDRESS_IOAPIC 0xfec00000u
 #define ADDRESS_APIC   0xfee00000u
 #define ADDRESS_SECOND 0x1000u /* vmm-start.S */
@@ -65,7 +66,7 @@ void linger(void);
 /* xorshift32; begins with guest_number. */
 uint32_t roll(void);
 
-/* Starts the second processor, which runs `with`; false if none comes. */
+/* Starts all other processors, which run `with`; false if none comes. */
 bool second_start(void (*with)(void));
 
 static inline uint8_t in8(uint16_t port)

@@ -1,7 +1,9 @@
 /*
  * Where a bare-metal guest begins: PVH (Xen's x86/HVM direct boot ABI), 32-bit protected mode,
- * paging off, ebx = start info. And where its second processor begins, in real mode.
+ * paging off, ebx = start info. And where its other processors begin, in real mode.
  */
+    .set STACK_BYTES, 4096
+
     .section .note.pvh, "a", @note
     .long 4, 4, 18          /* XEN_ELFNOTE_PHYS32_ENTRY */
     .asciz "Xen"
@@ -19,7 +21,7 @@ guest_start:
 1:  hlt
     jmp 1b
 
-    /* Copied to 0x1000, where a start-up IPI of vector 1 enters it. */
+    /* Copied to 0x1000, where a start-up IPI of vector 1 enters it; each takes a stack. */
     .section .rodata.second, "a", @progbits
     .globl second_begin, second_end
     .code16
@@ -49,7 +51,9 @@ second_protected:
     movw %ax, %ds
     movw %ax, %es
     movw %ax, %ss
-    movl $second_stack_end, %esp
+    movl $-STACK_BYTES, %eax
+    lock xaddl %eax, second_stack
+    movl %eax, %esp
     call second_main
 1:  hlt
     jmp 1b
@@ -58,6 +62,10 @@ second_protected:
     .balign 16
     .skip 16384
 guest_stack_end:
-    .skip 4096
+    .skip 7 * STACK_BYTES   /* of all the others that a machine may have */
 second_stack_end:
+    .data
+    .balign 4
+second_stack:
+    .long second_stack_end
     .section .note.GNU-stack, "", @progbits

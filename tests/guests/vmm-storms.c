@@ -142,10 +142,10 @@ static void race(void)
 {
     static const struct desc lies[] = {
         {0xffffffffffffff00ull, 0x200, DESC_NEXT, 1},
-        {0x100000, 0xffffffff, 0, 0},
+        {0x600000, 0xffffffff, 0, 0},
         {0xd0004000u, 64, DESC_WRITE, 0},
-        {0x100000, 16, DESC_NEXT | DESC_WRITE, 0xffff},
-        {0, 16, DESC_INDIRECT, 0},
+        {0x600000, 16, DESC_NEXT | DESC_WRITE, 0xffff},
+        {0x600000, 16, DESC_INDIRECT, 0},
         {0x7fffffffffffffffull, 512, DESC_WRITE | DESC_NEXT, 2},
     };
     volatile struct desc *table = raced.q.ring->desc;
@@ -249,6 +249,32 @@ static void second_resets(void)
     expect(target_works(&raced), "the device works when it is let alone");
 }
 
+static void crowd(void)
+{
+    for (;;) {
+        for (uint32_t d = 0; d < WINDOWS; d++) {
+            (void)read32(WINDOW(d) + REG_INTERRUPT);
+            write32(WINDOW(d) + REG_INTERRUPT_ACK, 3);
+            write32(WINDOW(d) + REG_NOTIFY, races++ % 6);
+            (void)in8(PORT_SERIAL + 5);
+            (void)in8(PORT_NOBODY);
+        }
+    }
+}
+
+/* All processors at all devices at once, and one of them has work done. */
+static void all_at_once(void)
+{
+    target_begin(&raced);
+    if (!second_start(crowd)) {
+        say("alone\n");
+        return;
+    }
+    for (uint32_t i = 0; i < guest_number; i++) {
+        expect(target_works(&raced), "the device works for one of many");
+    }
+}
+
 /* The second one ends the machine while the first one is inside a device. */
 static void pull_the_plug(void)
 {
@@ -286,5 +312,6 @@ const struct attack attacks_storms[] = {
     {"second-lies", second_lies},
     {"second-resets", second_resets},
     {"second-ends", second_ends},
+    {"all-at-once", all_at_once},
     {NULL, NULL},
 };

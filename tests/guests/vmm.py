@@ -129,7 +129,7 @@ def storm(command, until="storm\n", seconds=1.5, read_serial=True, flood=None, *
         raise Fail(describe(end))
     if grown > 256:
         raise Fail(f"{grown} KiB more in {seconds} s")
-    if late > 1.0 * FACTOR:
+    if late > 5.0 * FACTOR:  # at rest it is some milliseconds; this is not
         raise Fail(f"SIGTERM is answered after {late:.1f} s")
 
 
@@ -285,6 +285,8 @@ def declare_chains():
     for target in TARGETS:
         for name, (numbers, reason) in CHAINS.items():
             test(f"{numbers} {name} breaks {target}", breaks, f"{name} {target}", reason)
+        for name in ("across-hole", "before-high", "after-high"):
+            test(f"V1 {name} breaks {target} in a machine of 4 GiB", breaks, f"{name} {target}", "not in RAM", memory=4096 * MIB)
         for seed in range(1, 4):
             test(f"V1 V2 any table breaks {target} or not, round {seed}", either, f"random-tables {target} {seed}")
 
@@ -299,6 +301,7 @@ def declare_devices():
     for part in ("status", "status-bytes", "header", "header-half", "all-but-header"):
         test(f"V13 a request that lacks something ({part}) breaks the disk", breaks, f"disk-parts-missing {part}", "")
     test("V13 V14 large requests, and data over the request itself", ends, "disk-large", patience=30)
+    test("devices reach the memory behind the hole", ends, "disk-high-memory", memory=4096 * MIB)
     test("V16 a disk is reset while it works", ends, "disk-reset", patience=30)
     test("the port carries bytes both ways", ends, "console-use")
     for seed in range(1, 4):
@@ -342,6 +345,8 @@ def declare_storms():
         test(f"V12 a second processor swaps good for good while {target} reads", ends,
              f"second-lies {target} 2001", vcpus=2, patience=60)
     test("V16 a second processor resets what the first one uses", either, "second-resets rng", vcpus=2, patience=30)
+    for target in ("rng", "blk", "tx"):
+        test(f"V16 seven processors storm all devices while {target} works", ends, f"all-at-once {target} 50", vcpus=8, patience=60)
     for target in ("rng", "blk"):
         test(f"a second processor ends the machine while {target} works", off, f"second-ends {target}", vcpus=2)
 

@@ -178,13 +178,12 @@ static inline void acpi_check_madt(struct acpi_check *c, uint64_t gpa, unsigned 
 }
 
 /* NULL, or what is wrong with what acpi_write() wrote for such a machine. */
-static inline const char *acpi_complaint(const struct gmem *mem, uint64_t rsdp, unsigned int vcpus,
-                                         uint32_t slots)
+static inline const char *acpi_complaint(const struct gmem *mem, unsigned int vcpus, uint32_t slots)
 {
     struct acpi_check c = {.mem = mem};
     uint8_t t[8192];
 
-    if (rsdp != LAYOUT_ACPI || gmem_read(mem, rsdp, t, 36) < 0 || memcmp(t, "RSD PTR ", 8) != 0) {
+    if (gmem_read(mem, LAYOUT_ACPI, t, 36) < 0 || memcmp(t, "RSD PTR ", 8) != 0) {
         return "RSDP";
     }
     acpi_expect(&c, acpi_sums_to_zero(t, 20) && acpi_sums_to_zero(t, 36), "RSDP checksum");

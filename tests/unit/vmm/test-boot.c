@@ -90,7 +90,7 @@ static int load_with(struct fixture *f, uint64_t memory, int initramfs, const ch
     gmem_fini(&f->mem);
     assert_ok(gmem_map(-1, false, memory, &f->mem, &err), &err);
     assert_ok(fd_write_full(kernel, f->file, f->len, &err), &err);
-    return boot_load(&f->mem, kernel, initramfs, cmdline, LAYOUT_ACPI, &f->entry, &f->err);
+    return boot_load(&f->mem, kernel, initramfs, cmdline, &f->entry, &f->err);
 }
 
 static void assert_loads(struct fixture *f)

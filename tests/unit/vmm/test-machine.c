@@ -145,6 +145,7 @@ static void a_restored_processor_is_told_nothing_before_its_state(void **state)
     rig_close(&rig);
     setup(&rig_plain);
     assert_int_equal(fake_kvm_count(KVM_SET_CPUID2), 1);
+    assert_int_equal(fake_kvm_count(KVM_ENABLE_CAP), 1); /* KVM's features are those of CPUID */
     assert_int_equal(fake_kvm_count(KVM_SET_MSRS), 1);
     rig_close(&rig);
     (void)state;
