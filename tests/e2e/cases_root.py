@@ -245,9 +245,15 @@ def modules(t):
 @case("root floods the console: the host keeps the end of it and nothing else happens")
 def floods_console(t):
     attack(t, """
-        fd = os.open('/dev/ttyS0', os.O_WRONLY | os.O_NOCTTY)
-        end = time.monotonic() + 3
-        while time.monotonic() < end:
-            os.write(fd, b'\\x1b]0;owned\\x07Kernel pan1c ' * 100)
+        def flood(path, head):
+            fd = os.open(path, os.O_WRONLY | os.O_NOCTTY)
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                os.write(fd, head + b'\\x1b]0;owned\\x07Kernel pan1c ' * 30)
+        try:
+            flood('/dev/ttyS0', b'')
+        except OSError:  # a serial port that can only transmit has no driver: by the kernel, then
+            os.write(os.open('/proc/sys/kernel/printk_devkmsg', os.O_WRONLY), b'on\\n')
+            flood('/dev/kmsg', b'<0>')
         print('done')
         """, "success", stdout=b"done\n")
