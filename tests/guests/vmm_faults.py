@@ -22,6 +22,7 @@ FAULTY = BUILD / "tests" / "guests" / "airlock-vmm-faulty"
 RAM = 32 * MIB
 PATIENCE = 20
 WORDS = 0x2000  # of vmm-storms.c, wait_for_word()
+PAGES = 1500  # which a clone dirties, so that it does not end before the monitor has waited once
 
 # What the reason must say of a call. Of KVM's ioctls it is the name.
 SAYS = {
@@ -64,7 +65,7 @@ class Template:
             end = machine.end()
             if end.code != EXIT_OFF:
                 raise Fail(f"no template: {end}")
-        os.pwrite(self.memory, struct.pack("<I", 1), WORDS)
+        os.pwrite(self.memory, struct.pack("<II", 1, PAGES), WORDS)
 
 
 class Run:
