@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from harness import (AIRLOCK, FALSE_KVM, ROOT, Fail, Skip, case, control_groups, environment, mounts,
+from harness import (AIRLOCK, COLD, FALSE_KVM, ROOT, Fail, Skip, case, control_groups, environment, mounts,
                      own_processes, temporary_names, tree_of)
 
 WAITING = "import time\nprint('ready', flush=True)\ntime.sleep(600)\n"
@@ -139,7 +139,8 @@ def posture(t):
 def stopped_monitor(t):
     state = t.private_state()
     before = settled(state)
-    child = t.start_and_wait(WAITING, "--wall", "10s", state=state)
+    # A machine that is emulated in a machine may need ten seconds to its program's first line.
+    child = t.start_and_wait(WAITING, "--wall", "30s" if COLD else "10s", state=state)
     os.kill(monitor_of(state)[0], signal.SIGSTOP)
     _, said = child.communicate(timeout=90)
     t.equal(child.returncode, 3, f"exit code ({said[-300:]!r})")

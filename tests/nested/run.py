@@ -137,7 +137,7 @@ def unit(tap):
 
 
 def suite_subset(tap):
-    suite(tap, "--filter", SUITE)
+    suite(tap, "--slow", SLOW, "--filter", SUITE)
 
 
 def whole_suite(tap, *options):
