@@ -12,15 +12,11 @@
 
 #include "daemon/launcher.h"
 #include "sys/fd.h"
-#include "sys/filter.h"
+#include "sys/filter-rules.h"
 
 #define KILL(call)                                      \
     {                                                   \
         .nr = SCMP_SYS(call), .action = SECCOMP_DO_KILL \
-    }
-#define FAIL(call, e)                                                    \
-    {                                                                    \
-        .nr = SCMP_SYS(call), .action = SECCOMP_DO_ERRNO, .errnum = (e), \
     }
 #define NO_FAMILY(op, family)                                                               \
     {                                                                                       \

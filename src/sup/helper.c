@@ -18,6 +18,7 @@
 #include "sup/jail.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
+#include "sys/filter-rules.h"
 
 #define HEAD_MAGIC  0x706c6568u /* "help" */
 #define HEAD_SIZE   16u
@@ -32,10 +33,6 @@
 #    define SANITIZED 0
 #endif
 
-#define ALLOW(call)                                      \
-    {                                                    \
-        .nr = SCMP_SYS(call), .action = SECCOMP_DO_ALLOW \
-    }
 /* Not executable. */
 #define NO_EXEC SCMP_CMP(2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)
 

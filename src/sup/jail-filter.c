@@ -27,26 +27,13 @@
 #include <sys/prctl.h>
 #include <termios.h>
 
-#define ALLOW(call)                                      \
-    {                                                    \
-        .nr = SCMP_SYS(call), .action = SECCOMP_DO_ALLOW \
-    }
-#define ALLOW_IF(call, arg, op, ...)                                       \
-    {                                                                      \
-        .nr = SCMP_SYS(call), .action = SECCOMP_DO_ALLOW, .n = 1, .cmp = { \
-            {(arg), (op), __VA_ARGS__}                                     \
-        }                                                                  \
-    }
+#include "sys/filter-rules.h"
+
 #define ASK_IF(call, arg, op, ...)                                       \
     {                                                                    \
         .nr = SCMP_SYS(call), .action = SECCOMP_DO_ASK, .n = 1, .cmp = { \
             {(arg), (op), __VA_ARGS__}                                   \
         }                                                                \
-    }
-#define IOCTL(request) ALLOW_IF(ioctl, 1, SCMP_CMP_MASKED_EQ, UINT32_MAX, (request))
-#define FAIL(call, e)                                                   \
-    {                                                                   \
-        .nr = SCMP_SYS(call), .action = SECCOMP_DO_ERRNO, .errnum = (e) \
     }
 
 /*

@@ -8,20 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "sys/filter.h"
-
-#define ALLOW(call)                                      \
-    {                                                    \
-        .nr = SCMP_SYS(call), .action = SECCOMP_DO_ALLOW \
-    }
-#define ALLOW_IF(call, arg, op, ...)                                       \
-    {                                                                      \
-        .nr = SCMP_SYS(call), .action = SECCOMP_DO_ALLOW, .n = 1, .cmp = { \
-            {(arg), (op), __VA_ARGS__}                                     \
-        }                                                                  \
-    }
-/* The kernel looks at the low half alone; a libc may extend the sign into the other. */
-#define IOCTL(request) ALLOW_IF(ioctl, 1, SCMP_CMP_MASKED_EQ, UINT32_MAX, (request))
+#include "sys/filter-rules.h"
 
 /* A processor's thread: the guest, events, the machine's lock, its end. */
 static const struct seccomp_rule vcpu_rules[] = {
