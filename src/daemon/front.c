@@ -470,8 +470,16 @@ void front_set_request(struct front_conn *c, void *request)
     c->request = request;
 }
 
+/* The end may have come before the library had read that there is something to wait for. */
 void front_set_waiting(struct front_conn *c, bool waiting)
 {
+    if (c->eof && c->state == STATE_ANSWER && waiting != c->waiting) {
+        if (waiting) {
+            set_timer(c, 0); /* freed from the loop: the library is in the middle of its work */
+        } else {
+            (void)evtimer_del(c->timer);
+        }
+    }
     c->waiting = waiting;
 }
 
