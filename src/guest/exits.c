@@ -54,7 +54,7 @@ static int ask(int fd, struct request *q, uint8_t answer[MESSAGE_MAX], size_t *r
         return err_sys_num(err, n < 0 ? errno : EPROTO, "ask for ends of processes");
     }
     if (head->nlmsg_type == NLMSG_ERROR) {
-        const struct nlmsgerr *e = NLMSG_DATA(head);
+        const struct nlmsgerr *e = (const void *)(answer + NLMSG_HDRLEN);
 
         if (n < (ssize_t)(NLMSG_HDRLEN + sizeof(*e)) || e->error != 0) {
             return err_sys_num(err, n < (ssize_t)(NLMSG_HDRLEN + sizeof(*e)) ? EPROTO : -e->error,

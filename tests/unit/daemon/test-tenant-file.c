@@ -34,7 +34,7 @@ static void a_token_without_quotas_gets_the_defaults(void **state)
     assert_ok(parse(WHOLE "}", &token, &err), &err);
     assert_string_equal(token.id, "0011223344556677");
     assert_string_equal(token.tenant, "acme");
-    assert_string_equal(token.digest.hex, DIGEST + 7);
+    assert_string_equal(token.digest.hex, &DIGEST[7]);
     assert_int_equal(token.created_ms, 5);
     assert_int_equal(token.given, 0);
     token_quota(&token, &defaults, &quota);
