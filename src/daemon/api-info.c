@@ -4,12 +4,19 @@
 #include "daemon/api.h"
 #include "daemon/openapi.h"
 
-/* Takes json. */
-static int reply_taken(struct reply *ret, json_t *json, struct err *err)
+/* What service_images() or service_capacity() said; takes json. */
+static int reply_known(int r, json_t *json, struct reply *ret, struct refusal *ret_refusal,
+                       struct err *err)
 {
-    int r = reply_json(ret, 200, json, err);
-
-    json_decref(json);
+    if (r == -EAGAIN) {
+        (void)problem_set(ret_refusal, PROBLEM_NOT_READY, "", "%s", err->msg);
+        ret_refusal->retry_after_s = 1;
+        return -EINVAL;
+    }
+    if (r == 0) {
+        r = reply_json(ret, 200, json, err);
+        json_decref(json);
+    }
     return r;
 }
 
@@ -18,8 +25,7 @@ int api_images(struct call *call, struct reply *ret, struct refusal *ret_refusal
     json_t *json = NULL;
     int r = service_images(call->o->service, &json, err);
 
-    (void)ret_refusal;
-    return r < 0 ? r : reply_taken(ret, json, err);
+    return reply_known(r, json, ret, ret_refusal, err);
 }
 
 int api_capacity(struct call *call, struct reply *ret, struct refusal *ret_refusal, struct err *err)
@@ -27,8 +33,7 @@ int api_capacity(struct call *call, struct reply *ret, struct refusal *ret_refus
     json_t *json = NULL;
     int r = service_capacity(call->o->service, &json, err);
 
-    (void)ret_refusal;
-    return r < 0 ? r : reply_taken(ret, json, err);
+    return reply_known(r, json, ret, ret_refusal, err);
 }
 
 /* The process lives and its loop turns: nothing else is asked. */

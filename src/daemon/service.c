@@ -163,7 +163,7 @@ static void on_removed(evutil_socket_t fd, short what, void *ctx)
 int service_images(struct service *s, json_t **ret, struct err *err)
 {
     if (s->images == NULL) {
-        return err_set(err, ERR_HOST, EAGAIN, "the images are not known yet");
+        return err_set(err, ERR_HOST, EAGAIN, "airlockd is starting: the images are not known yet");
     }
     *ret = json_pack("{s:O}", "images", s->images);
     return *ret != NULL ? 0 : err_set(err, ERR_HOST, ENOMEM, "out of memory");
@@ -176,7 +176,8 @@ int service_capacity(struct service *s, json_t **ret, struct err *err)
     json_t *queue = NULL;
 
     if (s->capacity == NULL) {
-        return err_set(err, ERR_HOST, EAGAIN, "the capacity is not known yet");
+        return err_set(err, ERR_HOST, EAGAIN,
+                       "airlockd is starting: the capacity is not known yet");
     }
     queue_stats(s->queue, clock_mono_ns(), &q);
     queue = json_pack("{s:I,s:I,s:I,s:I,s:I}", "waiting", (json_int_t)q.waiting, "running",

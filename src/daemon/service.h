@@ -92,7 +92,7 @@ struct service_watch {
 void service_watch(struct service *s, const char *id, struct service_watch *watch) nonnull_all;
 void service_unwatch(struct service_watch *watch) nonnull_all;
 
-/* For the API, new references: images, capacity, the record of a machine (-ENOENT). */
+/* For the API, new references: images, capacity (-EAGAIN: not known yet), a machine's record (-ENOENT). */
 must_use int service_images(struct service *s, json_t **ret, struct err *err) nonnull_all;
 must_use int service_capacity(struct service *s, json_t **ret, struct err *err) nonnull_all;
 must_use int service_record(struct service *s, const struct tenant *tenant, const char *id,

@@ -457,13 +457,18 @@ void service_unwatch(struct service_watch *watch)
 
 int service_images(struct service *s, json_t **ret, struct err *err)
 {
-    (void)s;
+    if (!s->ready) {
+        return err_set(err, ERR_HOST, EAGAIN, "the images are not known yet");
+    }
     *ret = json_pack("{s:[{s:s}]}", "images", "name", "python");
     return *ret != NULL ? 0 : err_set(err, ERR_HOST, ENOMEM, "out of memory");
 }
 
 int service_capacity(struct service *s, json_t **ret, struct err *err)
 {
+    if (!s->ready) {
+        return err_set(err, ERR_HOST, EAGAIN, "the capacity is not known yet");
+    }
     *ret = json_pack("{s:i}", "room", (int)s->room);
     return *ret != NULL ? 0 : err_set(err, ERR_HOST, ENOMEM, "out of memory");
 }

@@ -572,6 +572,25 @@ static void readiness_is_told_with_its_reason(void **state)
     world_close(&w, &c);
 }
 
+static void what_is_not_known_yet_is_no_failure(void **state)
+{
+    static const char *const paths[] = {"/v1/images", "/v1/capacity"};
+    static struct client c;
+    struct world w;
+
+    world_init(&w, false);
+    fake_set_ready(w.service, false);
+    world_start(&w);
+    client_open(&w, &c);
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        get(&w, &c, paths[i], "");
+        assert_answer(&w, &c, "known yet\"");
+        assert_memory_equal(c.text, "HTTP/1.1 503", 12);
+        assert_non_null(strstr(c.text, "Retry-After: 1\r\n"));
+    }
+    world_close(&w, &c);
+}
+
 static void requests_are_counted(void **state)
 {
     static struct client c;
@@ -698,4 +717,5 @@ TEST_MAIN(T(a_connection_serves_many_requests), T(a_job_goes_in_and_its_members_
           T(who_goes_away_while_waiting_leaves_nothing),
           T(the_end_of_the_server_ends_those_who_wait), T(a_drain_finishes_what_is_pending),
           T(bodies_have_a_bound_together), T(readiness_is_told_with_its_reason),
-          T(requests_are_counted), T(tls_is_framed_as_strictly), T(half_of_tls_is_refused))
+          T(what_is_not_known_yet_is_no_failure), T(requests_are_counted),
+          T(tls_is_framed_as_strictly), T(half_of_tls_is_refused))
