@@ -398,7 +398,6 @@ static const char *const steps[] = {
     "  cpu_ns INTEGER NOT NULL,"
     "  wall_ns INTEGER NOT NULL"
     ") STRICT, WITHOUT ROWID;"
-    "CREATE TABLE probe (one INTEGER PRIMARY KEY CHECK (one = 1), at_ms INTEGER NOT NULL) STRICT;"
     "PRAGMA user_version = 1;",
 };
 

@@ -40,7 +40,6 @@ enum jobstore_stmt {
     STMT_FORGET_BEFORE,
     STMT_FORGET_OLDEST,
     STMT_KEYS_EXPIRE,
-    STMT_PROBE,
     STMT_MAX,
 };
 

@@ -74,8 +74,6 @@ const char *const jobstore_sql[STMT_MAX] = {
     [STMT_KEYS_EXPIRE] = "DELETE FROM keys WHERE (tenant, key) IN (SELECT tenant, key FROM keys "
                          "INDEXED BY keys_created WHERE created_ms < ? "
                          "ORDER BY created_ms LIMIT ?)",
-    [STMT_PROBE] = "INSERT INTO probe (one, at_ms) VALUES (1, ?) "
-                   "ON CONFLICT (one) DO UPDATE SET at_ms = excluded.at_ms",
 };
 
 /* A statement in use: values are bound in order, then rows are taken. */
@@ -787,12 +785,4 @@ int jobstore_expire_keys(struct jobstore *s, uint64_t now_ms, uint64_t *ret_n, s
     put_u64(&c, key_since(now_ms));
     put_u64(&c, JOBSTORE_DELETE_MAX);
     return delete_some(&c, ret_n, err);
-}
-
-int jobstore_probe(struct jobstore *s, uint64_t now_ms, struct err *err)
-{
-    auto_call struct call c = call_of(s, STMT_PROBE, "try the store of jobs");
-
-    put_u64(&c, now_ms);
-    return call_row(&c, err);
 }

@@ -158,6 +158,3 @@ must_use int jobstore_forget(struct jobstore *s, uint64_t before_ms, uint64_t ma
 /* Forgets keys older than JOBSTORE_KEY_MS, at most JOBSTORE_DELETE_MAX. */
 must_use int jobstore_expire_keys(struct jobstore *s, uint64_t now_ms, uint64_t *ret_n,
                                   struct err *err) nonnull_all;
-
-/* Writes something: whether the store could take a job now, for the readiness. */
-must_use int jobstore_probe(struct jobstore *s, uint64_t now_ms, struct err *err) nonnull_all;

@@ -247,14 +247,3 @@ void log_put(struct log *log, enum log_level level, const char *job, const struc
     }
     put_line(log, line.data, line.len);
 }
-
-int log_level_parse(const char *text, enum log_level *ret)
-{
-    for (unsigned int i = 0; i < ARRAY_LEN(level_names); i++) {
-        if (strcmp(level_names[i], text) == 0) {
-            *ret = (enum log_level)i;
-            return 0;
-        }
-    }
-    return -EINVAL;
-}

@@ -60,6 +60,3 @@ void log_put(struct log *log, enum log_level level, const char *job, const struc
 #define log_event(log, level, event, job, ...) \
     log_put((log), (level), (job),             \
             (const struct log_field[]){LOG_TEXT("event", (event)), ##__VA_ARGS__, {.key = NULL}})
-
-/* "error", "warning", "info", "debug"; -EINVAL if it is none. */
-must_use int log_level_parse(const char *text, enum log_level *ret) nonnull_all;

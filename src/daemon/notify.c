@@ -168,19 +168,6 @@ int notify_extend(const struct notify *n, uint64_t ns, struct err *err)
     return say(n, err, "EXTEND_TIMEOUT_USEC=%" PRIu64, ns / 1000);
 }
 
-int notify_status(const struct notify *n, const char *text, struct err *err)
-{
-    char line[256];
-
-    (void)snprintf(line, sizeof(line), "%s", text);
-    for (char *p = line; *p != '\0'; p++) { /* a newline would begin another assignment */
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) {
-            *p = ' ';
-        }
-    }
-    return say(n, err, "STATUS=%s", line);
-}
-
 /* --- what we get --- */
 
 static int socket_option(int fd, int option)

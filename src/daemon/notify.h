@@ -50,8 +50,6 @@ must_use int notify_ready(const struct notify *n, struct err *err) nonnull_all;
 must_use int notify_reloading(const struct notify *n, struct err *err) nonnull_all;
 must_use int notify_stopping(const struct notify *n, struct err *err) nonnull_all;
 must_use int notify_watchdog(const struct notify *n, struct err *err) nonnull_all;
-/* One line for `systemctl status`; control characters become spaces, what is too long is cut. */
-must_use int notify_status(const struct notify *n, const char *text, struct err *err) nonnull_all;
 /* The manager shall wait this much longer for what is going on (EXTEND_TIMEOUT_USEC). */
 must_use int notify_extend(const struct notify *n, uint64_t ns, struct err *err) nonnull_all;
 

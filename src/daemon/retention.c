@@ -57,13 +57,3 @@ size_t retention_choose(struct retention *r, const struct job_info *jobs, size_t
     }
     return chosen;
 }
-
-bool retention_over(const struct retention *r)
-{
-    for (size_t i = 0; i < r->n_tenants; i++) {
-        if (tenant_over(&r->tenants[i])) {
-            return true;
-        }
-    }
-    return all_over(r);
-}

@@ -38,5 +38,3 @@ struct retention {
  */
 must_use size_t retention_choose(struct retention *r, const struct job_info *jobs, size_t n,
                                  size_t *ret, size_t max) nonnull_args(1, 4);
-/* Whether there is anything to choose for reasons of space, whatever the age. */
-must_use bool retention_over(const struct retention *r) nonnull_all;

@@ -447,5 +447,6 @@ size_t service_running(const struct service *s)
 void service_reloaded(struct service *s)
 {
     tenants_set_defaults(s->c.tenants, &s->c.config->default_quota);
+    s->upkeep_ns = 0; /* with the next tick those that wait are held to it as well */
     service_kick(s);
 }

@@ -177,6 +177,7 @@ static void purge(struct service *s, const struct job_info *info)
     log_event(s->c.log, LOG_INFO, "job-purged", info->id, LOG_TEXT("by", "retention"));
 }
 
+/* What each tenant keeps and may keep; the jobs that wait are held to the quota of now as well. */
 static int accounts(struct service *s, struct retention_tenant *ret, size_t *ret_n, struct err *err)
 {
     char names[TENANTS_MAX][JOB_TENANT_SIZE];
@@ -193,6 +194,9 @@ static int accounts(struct service *s, struct retention_tenant *ret, size_t *ret
 
         r = jobstore_tenant(s->c.store, names[i], &account, err);
         service_quota(s, names[i], &tenant);
+        queue_set_quota(s->queue, names[i],
+                        &(struct queue_quota){.concurrent = tenant.quota.concurrent,
+                                              .queued = tenant.quota.queued});
         memcpy(ret[i].name, names[i], sizeof(ret[i].name));
         ret[i].kept_bytes = account.kept_bytes;
         ret[i].limit_bytes = tenant.quota.kept_bytes;

@@ -307,6 +307,19 @@ def reload_config(t):
         t.true("default_quota.memory_bytes" in d.said(), "the log does not name the member")
 
 
+@case("a quota that is widened by SIGHUP holds for what waits already")
+def reload_quota(t):
+    with Daemon(t, capacity={"machines": 2}, default_quota={"concurrent": 1}) as d:
+        one, two = d.accepted(WAITS), d.accepted(WAITS)
+        d.await_output(one)
+        time.sleep(2)
+        t.equal(d.ask("GET", f"/v1/jobs/{two}").doc["state"], "queued", "state of a second job of one at a time")
+        d.write_config(default_quota={"concurrent": 2})
+        d.child.send_signal(signal.SIGHUP)
+        d.await_output(two)
+        t.equal(d.ask("GET", f"/v1/jobs/{one}").doc["state"], "running", "state of the first when the second runs")
+
+
 @case("--check names what is wrong with a configuration")
 def check(t):
     d = Daemon(t)

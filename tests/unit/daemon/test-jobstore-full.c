@@ -107,11 +107,6 @@ static int op_purged(struct jobstore *s, unsigned int n, struct err *err)
     return jobstore_purged(s, id, err);
 }
 
-static int op_probe(struct jobstore *s, unsigned int n, struct err *err)
-{
-    return jobstore_probe(s, n, err);
-}
-
 static int op_forget(struct jobstore *s, unsigned int n, struct err *err)
 {
     uint64_t forgotten = 0;
@@ -123,7 +118,7 @@ static int op_forget(struct jobstore *s, unsigned int n, struct err *err)
 
 typedef int op(struct jobstore *s, unsigned int n, struct err *err);
 
-static op *const ops[] = {op_insert, op_update, op_end, op_purged, op_probe, op_forget};
+static op *const ops[] = {op_insert, op_update, op_end, op_purged, op_forget};
 
 static void counts_of(struct jobstore *s, struct jobstore_counts *ret)
 {

@@ -489,23 +489,10 @@ static void rows_are_forgotten_by_age_and_by_number(void **state)
     jobstore_free(s);
 }
 
-static void the_probe_writes(void **state)
-{
-    struct jobstore *s = open_store();
-    struct err err = ERR_INIT;
-
-    (void)state;
-    assert_ok(jobstore_probe(s, 1, &err), &err);
-    assert_ok(jobstore_probe(s, 2, &err), &err);
-    assert_fails(jobstore_probe(s, UINT64_MAX, &err), ERR_USAGE, ERANGE, &err);
-    jobstore_free(s);
-}
-
 TEST_MAIN(D(a_job_comes_back_as_it_was_put), D(an_id_is_taken_once),
           D(what_is_no_new_job_is_refused), D(a_key_names_its_job_for_a_day), D(a_job_ends_once),
           D(what_is_not_charged_costs_nothing), D(lists_are_paged_newest_first_and_of_one_tenant),
           D(cursors_and_limits_of_lists_are_checked), D(nobody_finds_anothers_job),
           D(a_start_sees_what_has_not_ended_in_its_order),
           D(what_is_kept_goes_the_first_to_end_first), D(jobs_that_ended_together_are_all_paged),
-          D(counts_follow_every_change), D(rows_are_forgotten_by_age_and_by_number),
-          D(the_probe_writes))
+          D(counts_follow_every_change), D(rows_are_forgotten_by_age_and_by_number))

@@ -163,17 +163,6 @@ static void the_descriptor_of_others_stays_blocking(void **state)
     end(&f);
 }
 
-static void levels_have_names(void **state)
-{
-    enum log_level level = LOG_ERROR;
-
-    assert_int_equal(log_level_parse("debug", &level), 0);
-    assert_int_equal(level, LOG_DEBUG);
-    assert_true(log_level_parse("Debug", &level) < 0);
-    assert_true(log_level_parse("", &level) < 0);
-}
-
 TEST_MAIN(T(a_line_has_time_level_event_job_and_fields), T(values_can_not_make_lines_or_fields),
           T(long_values_are_cut), T(nobody_reads_and_nobody_waits), T(lost_lines_are_told),
-          T(a_socket_works_as_well), T(the_descriptor_of_others_stays_blocking),
-          T(levels_have_names))
+          T(a_socket_works_as_well), T(the_descriptor_of_others_stays_blocking))

@@ -55,8 +55,6 @@ static void say_all(const char *name)
     expect(manager, "WATCHDOG=1");
     assert_ok(notify_extend(&n, 3 * NS_PER_S, &err), &err);
     expect(manager, "EXTEND_TIMEOUT_USEC=3000000");
-    assert_ok(notify_status(&n, "two jobs\nREADY=0", &err), &err);
-    expect(manager, "STATUS=two jobs READY=0");
     assert_ok(notify_stopping(&n, &err), &err);
     expect(manager, "STOPPING=1");
 }
