@@ -28,6 +28,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
 import harness  # noqa: E402
+from cases_pool import PATIENT as PATIENT_WORDS  # noqa: E402
+from cases_pool import Pool  # noqa: E402
 from daemon import WAITS, Daemon, job  # noqa: E402
 
 WIDE = {"queue": {"jobs_max": 100000}, "default_quota": {"concurrent": 64, "queued": 100000, "rate_per_minute": 0}}
@@ -115,8 +117,37 @@ def accept(t, options):
         return {**summary(seconds), "rate_per_s": round(rate, 1), "late_by_50_ms": late}
 
 
+def beside(took, result):
+    """What took longer than the supervisor counts, from the job's submission to the end of its cleanup."""
+    return took - max((v or 0 for v in result["phases"].values()), default=0) / 1e9
+
+
 def overhead(t, options):
-    """The client's time less what the supervisor counts from the job's submission to the end of its cleanup."""
+    """What a job of the pool takes longer by HTTP than by the library that owns the pool."""
+    there, here = by_http(t, options), by_library(t, options)
+    return {"by_http": there, "by_library": here, "p50_ms": round(there["beside"]["p50_ms"] - here["beside"]["p50_ms"], 3)}
+
+
+def by_library(t, options):
+    pool = Pool(t, 2)
+    program = t.write("hello.py", "print(1)\n")
+    extra, whole = [], []
+    pool.fill(2, *PATIENT_WORDS)
+    for n in range(options.jobs + 5):
+        pool.ask("wait", 120)
+        answer = pool.ask("job", *PATIENT_WORDS, program)
+        if answer["result"]["verdict"] != "success":
+            raise SystemExit(f"job {n} of the pool came to {answer['result']}")
+        if n >= 5 and answer["hit"]:
+            whole.append(answer["took_ns"] / 1e9)
+            extra.append(beside(whole[-1], answer["result"]))
+    pool.ask("free")
+    if not extra:
+        raise SystemExit("no job had a machine of the pool")
+    return {"beside": summary(extra), "whole": summary(whole)}
+
+
+def by_http(t, options):
     with Daemon(t, pool=2, **WIDE) as d:
         raw = Wire.request("POST", "/v1/jobs?wait=60", json.dumps(job("print(1)\n")).encode())
         wire = Wire(d)
@@ -129,11 +160,11 @@ def overhead(t, options):
             if n >= 5 and result["machine"]["pooled"]:
                 pooled += 1
                 whole.append(took)
-                extra.append(took - max((v or 0 for v in result["phases"].values()), default=0) / 1e9)
+                extra.append(beside(took, result))
             time.sleep(0.5)  # the pool makes another
         if not extra:
             raise SystemExit("no job had a machine of the pool")
-        return {"overhead": summary(extra), "whole": summary(whole), "pooled": pooled}
+        return {"beside": summary(extra), "whole": summary(whole), "pooled": pooled}
 
 
 def drip(path, stop, n):

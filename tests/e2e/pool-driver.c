@@ -7,7 +7,7 @@
  *   ["plan", N, ARG...]     N machines for `airlock run ARG...`
  *   ["wait", SECONDS]       until they all wait
  *   ["tick", MS]            serve the pool for so long
- *   ["job", ARG...]         submit `airlock run ARG...`; answers {"hit": ..., "result": {...}}
+ *   ["job", ARG...]         submit `airlock run ARG...`; answers {"hit": ..., "result": {...}, "took_ns": ...}
  *   ["begin", ARG...]       submit it and do not wait for its result; then
  *   ["end"]                 wait for the result of the last begun
  *   ["members"]             pids of the supervisors this process has
@@ -113,9 +113,15 @@ static json_t *do_job(struct driver *d, json_t *order)
 {
     auto_sup struct sup sup = SUP_INIT;
     bool hit = false;
+    uint64_t begun_ns = clock_mono_ns();
     json_t *answer = submit(d, order, &sup, &hit);
 
-    return answer != NULL ? answer : take_result(&sup, hit);
+    if (answer == NULL) {
+        answer = take_result(&sup, hit);
+        (void)json_object_set_new(answer, "took_ns",
+                                  json_integer((json_int_t)(clock_mono_ns() - begun_ns)));
+    }
+    return answer;
 }
 
 static json_t *do_begin(struct driver *d, json_t *order)
