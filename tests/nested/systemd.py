@@ -23,6 +23,7 @@ URL = "http://127.0.0.1:7380"
 SOCKET = "/run/airlock/airlockd.sock"
 USER = "alice"
 # Of the guide's commands: done when the disk was made, by `make install` and with images built elsewhere.
+SLOW = ("airlock doctor", "airlock template build")  # boots in them have time limits
 DONE_BEFORE = ("make install", "airlock image build")
 PATIENT = {"wall_ms": 300000, "cpu_ms": 300000}
 WAITS = "import time\nprint('ready', flush=True)\ntime.sleep({seconds})\nprint('done', flush=True)\n"
@@ -114,33 +115,163 @@ def verdict(tap, what, doc, want, reason=None, text=None):
              f"\nphases {json.dumps(result.get('phases'))}")
 
 
-# --- what is left ---
+# --- the parts, in turn ---
 
-def processes():
-    """Those of the service beside the two that stay: the front half and the launcher."""
-    return sh("ps -e -o pid=,user=,args= | grep -E 'airlock-vmm|airlock' | grep -Ev 'grep|runuser|systemd.py|/usr/bin/airlockd'")[0]
+def install(tap):
+    """The commands of the operator's guide; the last one is the user's first job."""
+    print("# " + sh("uname -sr; systemctl --version | head -1")[0].replace("\n", " "), flush=True)
+    tap.line(until(lambda: os.path.exists("/dev/kvm"), 120), "udev has loaded KVM's module")
+    sh(f"useradd -m {USER}")
+    commands = [re.sub(r"\s+#.*", "", line).replace("ALICE", USER) for line in block("operator.md", "Installing it as a service")]
+    submit = commands.pop()
+    for command in commands:
+        if command.startswith(DONE_BEFORE):
+            print(f"# done before: {command}", flush=True)
+            continue
+        code = -1
+        for _ in range(ATTEMPTS if command.startswith(SLOW) else 1):
+            output, code = said(command)
+            if code == 0 and ("doctor" not in command or "auto takes kvm" in output):
+                break
+            code = code or 1
+        tap.line(code == 0, f"guide: {command}", output)
+    tap.line(shown("airlockd.service", "ActiveState") == shown("airlockd.socket", "ActiveState") == "active",
+             "service and sockets are active", sh("systemctl status --no-pager airlockd.service airlockd.socket")[0])
+    listening = sh("grep -c 'event=listening' <(journalctl -u airlockd -o cat --no-pager)")[0].strip()
+    tap.line(sh(f"curl -sS -o /dev/null -w '%{{http_code}}' {URL}/healthz")[0] == "200" and listening != "0",
+             "it answers on 127.0.0.1:7380 and has said so in the journal", journal())
+    pathlib.Path(f"/home/{USER}/hello.py").write_text("print('hello')\n", encoding="ascii")
+    begin = time.monotonic()
+    output, code = sh(submit.replace("--wait", "--wait --wall 300s --cpu 300s"), user=USER)
+    print(f"# {time.monotonic() - begin:.1f} s", flush=True)
+    tap.line(code == 0 and "hello" in output.splitlines(), f"guide, as a member of airlock-jobs: {submit}", output)
+    output, code = sh(submit.replace("--wait", "--json"), user="nobody")
+    tap.line(code != 0, "who is no member can not connect to the socket", output)
 
 
-def groups():
-    base = pathlib.Path("/sys/fs/cgroup" + shown("airlockd", "ControlGroup"))
-    return sorted(str(path.relative_to(base)) for path in base.rglob("*") if path.is_dir())
+def quick_start(tap):
+    """The commands of docs/airlockd.md, without its first, which starts a daemon by hand."""
+    lines = [re.sub(r"\s{2,}#.*", "", line) for line in block("airlockd.md", "Quick start")[1:]]
+    patient = f"jq '.limits = {json.dumps(PATIENT)}' job.json > patient.json && mv patient.json job.json"
+    at = next(number for number, line in enumerate(lines) if line.startswith("ID="))
+    events = next(number for number, line in enumerate(lines) if line.endswith("/events"))
+    lines[events] += " | while IFS= read -r line; do echo \"$(date +%s.%N) $line\"; done"
+    script = "\n".join([*lines[:at], patient, *lines[at:events + 1], 'echo "ID $ID"; echo OUTPUT', *lines[events + 1:]])
+    output, code = sh("mkdir -p quick && cd quick\n" + script)
+    steps = [float(when) for when in re.findall(r'^(\S+) data: \{"encoding":"utf8","data":"step \d', output, re.M)]
+    tap.line(code == 0 and len(steps) == 3 and steps[2] - steps[0] > 1, "quick start: its output comes live", output)
+    tap.line(output.split("OUTPUT\n")[-1] == "42\n", "quick start: curl fetches the output file", output[-500:])
+    name = re.search(r"^ID (\w+)$", output, re.M)
+    if name:
+        verdict(tap, "quick start", job(name.group(1)), "success", text="step 0\nstep 1\nstep 2\n")
+    output, code = sh("cd quick && airlock submit --wait --wall 300s --cpu 300s --in data.csv --out results sum.py && cat results/sum.txt")
+    tap.line(code == 0 and output.endswith("42\n"), "the same by airlock submit --wait, with its output file", output)
 
 
-def mounts():
+def verdicts(tap):
+    verdict(tap, "JavaScript", ended(post("console.log(6 * 7)", "javascript")), "success", text="42\n")
+    verdict(tap, "a program that does not end", ended(post(WAITS.format(seconds=600), wall_ms=20000)), "timeout", "wall", "ready\n")
+    name = started(600)
+    print("# cancel: " + sh(f"curl -sS -X DELETE -o /dev/null -w '%{{http_code}}' {URL}/v1/jobs/{name}")[0])
+    verdict(tap, "DELETE of a job that runs", ended(name), "canceled", text="ready\n")
+
+
+def reload(tap):
+    good = CONFIG.read_text(encoding="utf-8")
     pid = shown("airlockd", "MainPID")
-    text = pathlib.Path(f"/proc/{pid}/mountinfo").read_text(encoding="utf-8")
-    return sorted(line.split()[4] for line in text.splitlines())
+    narrow = {**json.loads(good), "default_quota": {"memory_bytes": 100 << 20}}
+    CONFIG.write_text(json.dumps(narrow), encoding="utf-8")
+    output, code = sh("systemctl reload airlockd")
+    refused = lambda: "over-quota" in sh(f"curl -sS -H 'Content-Type: application/json' -d '{{\"language\":\"python\",\"code\":\"\"}}' "
+                                         f"{URL}/v1/jobs")[0]
+    tap.line(code == 0 and until(refused, 30) and shown("airlockd", "MainPID") == pid,
+             "systemctl reload: the changed configuration counts, in the same process", output)
+    CONFIG.write_text(json.dumps({**narrow, "pool": "many"}), encoding="utf-8")
+    output, code = sh("systemctl reload airlockd; code=$?; journalctl -u airlockd -o cat -n 5 --no-pager; exit $code")
+    tap.line(code != 0 and "pool" in output and refused() and shown("airlockd", "MainPID") == pid,
+             "systemctl reload: a wrong one is refused by name, and the old one stays", output)
+    CONFIG.write_text(good, encoding="utf-8")
+    output, code = sh("systemctl reload airlockd")
+    tap.line(code == 0, "systemctl reload: the first one again", output)
+    until(lambda: not refused(), 30)
 
 
-class Before:
-    """What there is while no job runs."""
+def killed(tap):
+    name, pid = started(600), shown("airlockd", "MainPID")
+    sh(f"kill -9 {pid}")
+    tap.line(until(lambda: shown("airlockd", "MainPID") not in ("0", pid) and
+                   shown("airlockd", "ActiveState") == "active", 240),
+             "kill -9: systemd starts it again", sh("systemctl status --no-pager airlockd")[0])
+    doc = ended(name)
+    tap.line((doc["state"], doc["verdict"]) == ("ended", "sandbox_failure"),
+             "kill -9: the job that ran ends as sandbox_failure", json.dumps(doc))
+    events = sh(f"curl -sSN --max-time 60 {URL}/v1/jobs/{name}/events")[0]
+    tap.line(events.count("event: result\n") == 1 and events.count('"state":"ended"}') == 1,
+             "kill -9: it ended once", events[-1500:])
+    verdict(tap, "kill -9: the next job", ended(post("print(1)")), "success", text="1\n")
 
-    def __init__(self):
-        self.mounts, self.groups = mounts(), groups()
 
-    def nothing_left(self, tap, when):
-        kept = [(mounts(), self.mounts, "mounts"), (groups(), self.groups, "control groups")]
-        until(lambda: mounts() == self.mounts and groups() == self.groups, 60)
-        kept = [f"{what}: {sorted(set(now) - set(then))}" for now, then, what in (
-            (mounts(), self.mounts, "mounts"), (groups(), self.groups, "control groups")) if set(now) - set(then)]
-        tap.line(not kept, f"no mount and no control group is left {when}", "\n".join(kept))
+def stop(tap):
+    name = started(20)
+    begin = time.monotonic()
+    output, code = sh("systemctl stop airlockd.service")
+    print(f"# stop took {time.monotonic() - begin:.1f} s", flush=True)
+    left = sh("ps -e -o pid,user,args | grep -E '[a]irlock-vmm|[u]sr/bin/airlockd'")[0]
+    mounted = sh("grep airlock /proc/self/mountinfo")[0]
+    group = os.path.exists("/sys/fs/cgroup/system.slice/airlockd.service")
+    tap.line(code == 0 and shown("airlockd.service", "Result") == "success", "systemctl stop drains, with success", output + journal()[-1500:])
+    tap.line(not left and not mounted and not group, "systemctl stop: no process, mount or control group is left",
+             f"{left}\n{mounted}\ncontrol group: {group}\n" + sh("find /sys/fs/cgroup/system.slice/airlockd.service -type d")[0])
+    slots = [path.name for path in pathlib.Path(STATE, "slots").iterdir() if path.name != "lock" and path.stat().st_size > 0]
+    temporary = list(pathlib.Path(STATE, "tmp").iterdir())
+    tap.line(not slots and not temporary, "systemctl stop: no slot and no temporary file is left", f"{slots} {temporary}")
+    doc = job(name)
+    tap.line(until(lambda: shown("airlockd.service", "ActiveState") == "active", 200),
+             "the next connection starts it, by the socket", sh("systemctl status --no-pager airlockd")[0])
+    verdict(tap, "systemctl stop: the job that ran", doc, "success", text="ready\ndone\n")
+
+
+def restart(tap):
+    name, pid = started(5), shown("airlockd", "MainPID")
+    output, code = sh("systemctl restart airlockd")
+    tap.line(code == 0 and shown("airlockd", "ActiveState") == "active" and shown("airlockd", "MainPID") != pid,
+             "systemctl restart: another process, after what ran", output)
+    verdict(tap, "systemctl restart: the job that ran", job(name), "success", text="ready\ndone\n")
+    verdict(tap, "systemctl restart: the next job", ended(post("print(2)")), "success", text="2\n")
+
+
+def words(tap):
+    """What the operator looks at."""
+    own = [line for line in journal().splitlines() if line.startswith("time=")]
+    wrong = [line for line in own if not re.match(r"time=\S+Z level=(info|warning|error) event=[a-z-]+( [a-z_]+=(\"[^\"]*\"|[^\" ]*))*$", line)]
+    ends = re.findall(r"event=job-ended job=(\w+)", journal())
+    tap.line(own and not wrong, f"the journal has one line an event ({len(own)})", "\n".join(wrong))
+    tap.line(len(ends) == len(set(ends)) and ends, f"the journal tells the end of each job once ({len(ends)})", "\n".join(ends))
+    bad = [line for line in own if "level=error" in line or "machine-failed" in line]
+    tap.line(not bad, "no error and no failed machine in the journal", "\n".join(bad))
+    kernel = sh("journalctl -k -o cat --no-pager | grep -E 'audit:.*SECCOMP|segfault|BUG:|oops' | head")[0]
+    tap.line(not kernel, "the kernel complains of nothing", kernel)
+    output, _ = sh("systemd-analyze security --no-pager airlockd.service | tail -n 1")
+    found = re.search(r"(\d+\.\d+)", output)
+    tap.line(found is not None and float(found.group(1)) <= 4.0, "systemd-analyze security says at most 4.0", output)
+
+
+PARTS = [install, quick_start, verdicts, reload, killed, stop, restart, words]
+
+
+def main():
+    tap = Tap()
+    for part in PARTS:
+        if sys.argv[1:] and part.__name__ not in sys.argv[1:]:
+            continue
+        try:
+            part(tap)
+        except Exception:  # a broken part is a failed one, not the end of the run
+            tap.line(False, f"{part.__name__}: came to its end", traceback.format_exc())
+        uptime = pathlib.Path("/proc/uptime").read_text(encoding="ascii").split()[0]
+        print(f"# {part.__name__} ended {uptime} s after the start", flush=True)
+    print(f"1..{tap.number}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
