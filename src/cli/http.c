@@ -9,9 +9,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/curl-api.h"
 #include "job/text.h"
@@ -437,6 +439,24 @@ static int tls_fault(const struct call *c, struct err *err)
                    text_of_str(c->h->url).s, c->detail);
 }
 
+/* A Unix socket that is there, but not for us. */
+static bool is_forbidden(const struct http *h)
+{
+    return h->socket != NULL && access(h->socket, R_OK | W_OK) < 0 && errno == EACCES;
+}
+
+static int forbidden(const struct http *h, struct err *err)
+{
+    struct stat st = {.st_gid = 0};
+    const struct group *known = stat(h->socket, &st) == 0 ? getgrgid(st.st_gid) : NULL;
+
+    return err_set(err, ERR_HOST, EACCES,
+                   "you may not connect to '%s'; become a member of its group%s%.40s "
+                   "(usermod -a -G) and log in anew",
+                   text_of_str(h->url).s, known != NULL ? " " : "",
+                   known != NULL ? known->gr_name : "");
+}
+
 /* What the network did, with what to do about it. */
 static int transfer_fault(const struct call *c, CURLcode code, struct err *err)
 {
@@ -446,6 +466,9 @@ static int transfer_fault(const struct call *c, CURLcode code, struct err *err)
     switch ((int)code) {
     case CURLE_COULDNT_CONNECT:
     case CURLE_COULDNT_RESOLVE_HOST:
+        if (is_forbidden(c->h)) {
+            return forbidden(c->h, err);
+        }
         return err_set(err, ERR_HOST, ECONNREFUSED,
                        "no daemon can be reached at '%s' (%.300s); start airlockd there, or set "
                        "AIRLOCK_URL",

@@ -30,13 +30,13 @@ WAITS = "import time\nprint('ready', flush=True)\ntime.sleep({seconds})\nprint('
 ATTEMPTS = 4  # emulated SVM hangs now and then
 
 
-def sh(command, user=None, seconds=600, **environment):
+def sh(command, user=None, seconds=600):
     """Output and exit code of a shell's command, as somebody."""
     line = ["runuser", "-u", user, "--"] if user else []
+    home = "/root" if user is None else f"/home/{user}" if user == USER else "/"
     done = subprocess.run([*line, "bash", "-c", command], check=False, timeout=seconds, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                          cwd=f"/home/{user}" if user else "/root",
-                          env={**os.environ, "HOME": f"/home/{user}" if user else "/root", **environment})
+                          cwd=home, env={**os.environ, "HOME": home})
     return done.stdout, done.returncode
 
 
@@ -66,6 +66,11 @@ def until(condition, seconds):
 
 def shown(unit, name):
     return sh(f"systemctl show --value -p {name} {unit}")[0].strip()
+
+
+def groups():
+    base = pathlib.Path("/sys/fs/cgroup/system.slice/airlockd.service")
+    return [path for path in (base, *base.rglob("*")) if path.is_dir()]
 
 
 def journal():
@@ -145,8 +150,9 @@ def install(tap):
     output, code = sh(submit.replace("--wait", "--wait --wall 300s --cpu 300s"), user=USER)
     print(f"# {time.monotonic() - begin:.1f} s", flush=True)
     tap.line(code == 0 and "hello" in output.splitlines(), f"guide, as a member of airlock-jobs: {submit}", output)
-    output, code = sh(submit.replace("--wait", "--json"), user="nobody")
-    tap.line(code != 0, "who is no member can not connect to the socket", output)
+    pathlib.Path("/tmp/hello.py").write_text("print('hello')\n", encoding="ascii")
+    output, code = sh(submit.replace("hello.py", "/tmp/hello.py"), user="nobody")
+    tap.line(code != 0 and "may not connect" in output and "group airlock-jobs" in output, "who is no member can not connect to the socket", output)
 
 
 def quick_start(tap):
@@ -198,10 +204,18 @@ def reload(tap):
 
 def killed(tap):
     name, pid = started(600), shown("airlockd", "MainPID")
+    before = {path: path.stat().st_ino for path in groups()}
+    old = [pid for path in before for pid in (path / "cgroup.procs").read_text(encoding="ascii").split()]
     sh(f"kill -9 {pid}")
     tap.line(until(lambda: shown("airlockd", "MainPID") not in ("0", pid) and
                    shown("airlockd", "ActiveState") == "active", 240),
              "kill -9: systemd starts it again", sh("systemctl status --no-pager airlockd")[0])
+    kept = sh(f"ps -o pid=,user=,args= -p {','.join(old)}")[0]
+    same = [str(path) for path in groups() if path.stat().st_ino == before.get(path)]
+    mounted = sh("grep airlock /proc/self/mountinfo")[0]
+    tap.line(len(old) > 3 and not kept and not same and not mounted,
+             f"kill -9: nothing is left of {len(old)} processes and {len(before)} control groups, and no mount",
+             f"{kept}\n{same}\n{mounted}")
     doc = ended(name)
     tap.line((doc["state"], doc["verdict"]) == ("ended", "sandbox_failure"),
              "kill -9: the job that ran ends as sandbox_failure", json.dumps(doc))

@@ -289,6 +289,20 @@ def a_unix_socket_will_do(w):
         assert (p.returncode, p.stdout) == (0, b"hello\n"), p
 
 
+def a_unix_socket_of_others_is_told_from_none(w):
+    path = w.path / "s"
+    # Root may connect to any, so it goes without the capability for that.
+    less = ["setpriv", "--bounding-set=-dac_override"] if os.getuid() == 0 else []
+    env = {**w.env, "AIRLOCK_URL": f"unix:{path}"}
+    with fake_airlockd.Fake(unix=str(path)):
+        path.chmod(0)
+        p = subprocess.run([*less, AIRLOCK, "jobs"], env=env, capture_output=True, check=False, timeout=50)
+        assert p.returncode != 0 and b"may not connect" in p.stderr and b"member of its group" in p.stderr, p
+    path.unlink(missing_ok=True)
+    p = w.run("jobs", env=env)
+    assert p.returncode != 0 and b"no daemon can be reached" in p.stderr, p
+
+
 def a_proxy_sees_nothing(w):
     p = w.run("jobs", env={"http_proxy": "http://127.0.0.1:1", "all_proxy": "http://127.0.0.1:1"})
     assert p.returncode == 0, p
