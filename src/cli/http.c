@@ -447,14 +447,22 @@ static bool is_forbidden(const struct http *h)
 
 static int forbidden(const struct http *h, struct err *err)
 {
-    struct stat st = {.st_gid = 0};
-    const struct group *known = stat(h->socket, &st) == 0 ? getgrgid(st.st_gid) : NULL;
+    struct stat st = {.st_mode = 0};
+    struct group group = {.gr_gid = 0};
+    struct group *known = NULL;
+    struct text url = text_of_str(h->url);
+    char room[2048];
 
+    if (stat(h->socket, &st) == 0 && (st.st_mode & 0060) == 0060 && st.st_gid != 0) {
+        (void)getgrgid_r(st.st_gid, &group, room, sizeof(room), &known);
+    }
+    if (known == NULL) {
+        return err_set(err, ERR_HOST, EACCES, "you may not connect to '%s'; its owner may", url.s);
+    }
     return err_set(err, ERR_HOST, EACCES,
-                   "you may not connect to '%s'; become a member of its group%s%.40s "
-                   "(usermod -a -G) and log in anew",
-                   text_of_str(h->url).s, known != NULL ? " " : "",
-                   known != NULL ? known->gr_name : "");
+                   "you may not connect to '%s'; members of group %.40s may: as root usermod -a -G "
+                   "%.40s YOUR-NAME, then log in anew",
+                   url.s, known->gr_name, known->gr_name);
 }
 
 /* What the network did, with what to do about it. */

@@ -5,6 +5,7 @@ test_remote.py AIRLOCK
 
 Needs no machine and no daemon; prints TAP.
 """
+import grp
 import json
 import os
 import pathlib
@@ -295,9 +296,12 @@ def a_unix_socket_of_others_is_told_from_none(w):
     less = ["setpriv", "--bounding-set=-dac_override"] if os.getuid() == 0 else []
     env = {**w.env, "AIRLOCK_URL": f"unix:{path}"}
     with fake_airlockd.Fake(unix=str(path)):
-        path.chmod(0)
-        p = subprocess.run([*less, AIRLOCK, "jobs"], env=env, capture_output=True, check=False, timeout=50)
-        assert p.returncode != 0 and b"may not connect" in p.stderr and b"member of its group" in p.stderr, p
+        gid = os.getgid() or 1
+        for mode, told in ((0, "its owner may"), (0o060, f"of group {grp.getgrgid(gid).gr_name} may")):
+            os.chown(path, -1, gid)
+            path.chmod(mode)
+            p = subprocess.run([*less, AIRLOCK, "jobs"], env=env, capture_output=True, check=False, timeout=50)
+            assert p.returncode != 0 and b"may not connect" in p.stderr and told.encode() in p.stderr, p
     path.unlink(missing_ok=True)
     p = w.run("jobs", env=env)
     assert p.returncode != 0 and b"no daemon can be reached" in p.stderr, p
