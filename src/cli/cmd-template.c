@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/num.h"
 #include "base/str.h"
 
 #include "cli/opt.h"
@@ -19,11 +20,14 @@
 
 #define EXIT_FAILED 1 /* one is damaged, or the work failed */
 #define KEY_SHOWN   12
+/* A machine that will never be ready must not be waited for all day. */
+#define PATIENCE_MAX_NS (3600 * NS_PER_S)
 
 struct template_options {
     const char *state;
     const char *memory;
     const char *vcpus;
+    const char *patience;
     bool json;
     bool rm;
     bool all;
@@ -45,6 +49,8 @@ static const struct opt build_opts[] = {
     OPT_FLAG("cold-interpreter", struct template_options, cold,
              "no interpreter waits in it: for commands, and airlock run --cold-interpreter"),
     OPT_VALUE("vcpus", "N", struct template_options, vcpus, "CPUs of their machine"),
+    OPT_VALUE("patience", "TIME", struct template_options, patience,
+              "how long it may boot, on a slow or busy host (default: 60s, as for a job)"),
 };
 static const struct opt verify_opts[] = {
     OPT_STATE,
@@ -177,6 +183,15 @@ static int make_spec(const struct template_options *options, const char *image, 
     return r < 0 ? r : set_limit(ret, "vcpus", options->vcpus, err);
 }
 
+static int parse_patience(const char *text, uint64_t *ret, struct err *err)
+{
+    if (text != NULL &&
+        (num_parse_duration(text, ret) < 0 || *ret < NS_PER_S || *ret > PATIENCE_MAX_NS)) {
+        return err_set(err, ERR_USAGE, EINVAL, "--patience: give a time from 1s to 60m");
+    }
+    return 0;
+}
+
 /* A script's language is what its image was made for. */
 static int find_language(const struct store *store, struct spec *spec, struct err *err)
 {
@@ -243,6 +258,9 @@ static int run_build(int argc, char **argv)
     }
     spec_init(&spec);
     r = make_spec(&options, rest.operands[0], &spec, &err);
+    if (r == 0) {
+        r = parse_patience(options.patience, &watch.boot_ns, &err);
+    }
     if (r == 0) {
         r = store_open(options.state, &store, &err);
     }

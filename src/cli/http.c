@@ -9,9 +9,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/curl-api.h"
 #include "job/text.h"
@@ -437,6 +439,32 @@ static int tls_fault(const struct call *c, struct err *err)
                    text_of_str(c->h->url).s, c->detail);
 }
 
+/* A Unix socket that is there, but not for us. */
+static bool is_forbidden(const struct http *h)
+{
+    return h->socket != NULL && access(h->socket, R_OK | W_OK) < 0 && errno == EACCES;
+}
+
+static int forbidden(const struct http *h, struct err *err)
+{
+    struct stat st = {.st_mode = 0};
+    struct group group = {.gr_gid = 0};
+    struct group *known = NULL;
+    struct text url = text_of_str(h->url);
+    char room[2048];
+
+    if (stat(h->socket, &st) == 0 && (st.st_mode & 0060) == 0060 && st.st_gid != 0) {
+        (void)getgrgid_r(st.st_gid, &group, room, sizeof(room), &known);
+    }
+    if (known == NULL) {
+        return err_set(err, ERR_HOST, EACCES, "you may not connect to '%s'; its owner may", url.s);
+    }
+    return err_set(err, ERR_HOST, EACCES,
+                   "you may not connect to '%s'; members of group %.40s may: as root usermod -a -G "
+                   "%.40s YOUR-NAME, then log in anew",
+                   url.s, known->gr_name, known->gr_name);
+}
+
 /* What the network did, with what to do about it. */
 static int transfer_fault(const struct call *c, CURLcode code, struct err *err)
 {
@@ -446,6 +474,9 @@ static int transfer_fault(const struct call *c, CURLcode code, struct err *err)
     switch ((int)code) {
     case CURLE_COULDNT_CONNECT:
     case CURLE_COULDNT_RESOLVE_HOST:
+        if (is_forbidden(c->h)) {
+            return forbidden(c->h, err);
+        }
         return err_set(err, ERR_HOST, ECONNREFUSED,
                        "no daemon can be reached at '%s' (%.300s); start airlockd there, or set "
                        "AIRLOCK_URL",

@@ -27,6 +27,7 @@ int ending_read(const uint8_t *json, size_t len, struct ending_said *ret, struct
     json_t *root = json_loadb((const char *)json, len, JSON_ALLOW_NUL, NULL);
     int verdict = verdict_find(json_string_value(json_object_get(root, "verdict")));
     const char *reason = json_string_value(json_object_get(root, "reason"));
+    const char *message = json_string_value(json_object_get(root, "message"));
     const char *name = NULL;
     json_t *ok = NULL;
     json_int_t cpu = 0;
@@ -38,6 +39,7 @@ int ending_read(const uint8_t *json, size_t len, struct ending_said *ret, struct
     }
     ret->verdict = (enum airlock_verdict)verdict;
     (void)snprintf(ret->reason, sizeof(ret->reason), "%s", reason != NULL ? reason : "");
+    (void)snprintf(ret->message, sizeof(ret->message), "%s", message != NULL ? message : "");
     ret->started_ns = phase(root, "started_ns");
     ret->started = ret->started_ns != 0;
     ret->exited_ns = phase(root, "exited_ns");

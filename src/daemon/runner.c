@@ -193,7 +193,7 @@ static void on_result(struct active *a, const struct sup_event *event)
     if (said.verdict == AIRLOCK_SANDBOX_FAILURE && !said.started && !a->info.cancel &&
         a->info.state == JOB_STARTING && a->info.attempts <= s->c.config->retries) {
         metrics_add(s->c.metrics, METRIC_CLEANUP_FAILURES, 0, said.unclean);
-        machine_failed(a, said.reason, "the machine failed before the program started");
+        machine_failed(a, said.reason, said.message);
         return;
     }
     if (a->faulty) {

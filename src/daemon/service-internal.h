@@ -42,6 +42,7 @@
 struct ending_said {
     enum airlock_verdict verdict;
     char reason[JOB_REASON_SIZE];
+    char message[ERR_MSG_MAX];
     bool started; /* the program did */
     uint64_t started_ns, exited_ns, total_ns, cpu_ns;
     unsigned int unclean; /* checks of the cleanup that failed */

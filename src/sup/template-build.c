@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -102,6 +103,11 @@ static int read_control(struct build *b, struct err *err)
     return r < 0 ? r : 0;
 }
 
+static uint64_t boot_ns(const struct template_request *q)
+{
+    return q->boot_ns == 0 ? TEMPLATE_DEADLINE_NS : q->boot_ns;
+}
+
 /* Serves the machine until *done. */
 static int serve_until(struct build *b, const bool *done, struct err *err)
 {
@@ -133,7 +139,10 @@ static int serve_until(struct build *b, const bool *done, struct err *err)
         }
         if (!*done && clock_mono_ns() > b->deadline) {
             return err_set(err, ERR_HOST, ETIMEDOUT,
-                           "the machine was not ready to be saved in 60 s");
+                           "the machine was not ready to be saved in %" PRIu64
+                           " s; if this host is only slow or busy: airlock template build "
+                           "--patience 10m",
+                           (uint64_t)(boot_ns(b->q) / NS_PER_S));
         }
     }
     return 0;
@@ -196,7 +205,7 @@ static int boot_and_save(struct build *b, int file, struct template_footer *ret,
     config.state_fd = -1;
     config.group = NULL;
     config.scratch_bytes = config.memory_bytes + TEMPLATE_STATE_MAX;
-    b->deadline = clock_mono_ns() + TEMPLATE_DEADLINE_NS;
+    b->deadline = clock_mono_ns() + boot_ns(b->q);
     r = b->q->engine->start(&config, &b->machine, err);
     if (r == 0) {
         r = serve_until(b, &b->is_ready, err);

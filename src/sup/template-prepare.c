@@ -148,6 +148,7 @@ int template_prepare(const struct store *store, const struct spec *spec,
     };
     struct template_request q = {.store = store,
                                  .monitor = monitor,
+                                 .boot_ns = watch->boot_ns,
                                  .boot = &boot,
                                  .stop = stop,
                                  .progress = progress,

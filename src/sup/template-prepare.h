@@ -3,11 +3,12 @@
 
 #include "sup/template.h"
 
-/* As in a template_request. All may be NULL. */
+/* As in a template_request. All may be NULL or 0. */
 struct template_watch {
     bool (*stop)(void *ctx);
     void (*progress)(void *ctx, enum template_step step);
     void *ctx;
+    uint64_t boot_ns; /* 0: as for a job */
 };
 
 struct template_prepared {

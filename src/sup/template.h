@@ -60,6 +60,7 @@ struct template_request {
     struct machine_config config;
     /* Asked about 20 times a second: true gives up (ERR_LIMIT/-ECANCELED). May be NULL. */
     bool (*stop)(void *ctx);
+    uint64_t boot_ns; /* for a boot to be saved, 0: TEMPLATE_DEADLINE_NS */
     /* What begins now of a template that is built. May be NULL. */
     void (*progress)(void *ctx, enum template_step step);
     /* Gets what the console of a machine that boots says, as it comes. */
@@ -69,7 +70,7 @@ struct template_request {
 
 /* Room for state and footer behind the memory; what a saved machine may write at most. */
 #define TEMPLATE_STATE_MAX (64 * MIB)
-/* How long a boot to be saved may take, and how long somebody else's is waited for. */
+/* How long a boot to be saved may take for a job, and how long somebody else's is waited for. */
 #define TEMPLATE_DEADLINE_NS (60 * NS_PER_S)
 
 /* True if the machine of such a job is saved with its scratch filesystem mounted. */

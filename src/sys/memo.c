@@ -50,9 +50,16 @@ static uint64_t ns_of(struct timespec ts)
 static int add_stat(struct memo *m, const char *name, const struct stat *st, struct err *err)
 {
     char text[160];
+    bool is_device = S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode);
     uint64_t changed =
         ns_of(st->st_ctim) > ns_of(st->st_mtim) ? ns_of(st->st_ctim) : ns_of(st->st_mtim);
 
+    if (is_device) {
+        (void)snprintf(text, sizeof(text), "%llx:%llx %o device %llx",
+                       (unsigned long long)st->st_dev, (unsigned long long)st->st_ino,
+                       (unsigned int)st->st_mode, (unsigned long long)st->st_rdev);
+        return add_line(m, text, name, err);
+    }
     m->changed_ns = changed > m->changed_ns ? changed : m->changed_ns;
     (void)snprintf(text, sizeof(text), "%llx:%llx %o %llu %lld.%09ld %lld.%09ld",
                    (unsigned long long)st->st_dev, (unsigned long long)st->st_ino,

@@ -8,6 +8,9 @@
  * is written to a file, or put in its place, is another one.  What this cannot see is a disk that
  * gives other bytes than were written, below the file system: a new boot asks everything anew.
  *
+ * A device is the same while its node, mode and number are: udev sets the times of /dev/kvm anew with
+ * each virtual machine that begins or ends. A driver that is loaded anew makes another node.
+ *
  * A change so soon after the last one that a coarse clock gives both the same time would go unseen
  * (git's "racy" index).  So nothing is kept of a file that had changed less than MEMO_SETTLED_NS
  * before it was looked at.

@@ -10,6 +10,7 @@ import time
 
 import harness
 from daemon import AIRLOCKD, USER, WAITS, Daemon, form, job
+from evil import evil_state
 from harness import case
 
 SUM = """
@@ -242,6 +243,16 @@ def killed(t):
             t.equal((kinds.count("result"), kinds[-1]), (1, "result"), "results among the events")
         t.equal(sorted(j["id"] for j in jobs_of(d)), sorted([running, *queued]), "jobs there are")
     t.wait_gone(d.state, 5)
+
+
+@case("a machine that fails before the program starts is replaced, and the log says why")
+def replaced(t):
+    with Daemon(t, state=evil_state(t, "panic"), retries=1) as d:
+        doc = d.ended(d.accepted("pass\n", engine="tcg"), "sandbox_failure", seconds=120)
+        t.equal((doc["reason"], doc["attempts"]), ("boot", 2), "reason and attempts")
+        told = [line for line in d.log.read_text(encoding="utf-8").splitlines() if "event=machine-failed" in line]
+        t.equal(len(told), 1, "machines that were replaced")
+        t.true("attempt=1" in told[0] and "in phase 'boot'" in told[0], f"no reason in {told}")
 
 
 @case("SIGTERM lets what runs end, refuses what is new and keeps what waits")

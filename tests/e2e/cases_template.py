@@ -176,6 +176,16 @@ def beforehand(t):
     t.equal([p.name for p in (state / "slots").iterdir()], ["lock"], "slots")
 
 
+@case("a template's machine that is not ready in time is given up, and the message says what to do")
+def patience(t):
+    state = empty(t)
+    for wrong in ("0", "2h", "soon"):
+        t.true("--patience" in tool(t, state, "build", "python", "--patience", wrong, code=2)[1], f"{wrong}: no word of it")
+    said = tool(t, state, "build", "python", "--cold-interpreter", "--patience", "1s", code=1)[1]
+    t.true("not ready to be saved in 1 s" in said and "template build --patience" in said, said)
+    t.equal((templates(state), [p.name for p in (state / "slots").iterdir()]), ([], ["lock"]), "what is left")
+
+
 @case("a changed byte of a template's memory is found by verify, told and removed")
 def verified(t):
     state = empty(t)

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import traceback
 
+from tap import Tap
+
 AIRLOCK = pathlib.Path("/airlock/build/airlock")
 STATE = os.environ["AIRLOCK_TEST_STATE"]
 
@@ -33,18 +35,6 @@ E2E = [
 SUITE = r"^(basic/hello|network/interface-list)\.py$"
 # Programs start 20 times slower here than on a CPU of its own, and compute 10 to 50 times slower.
 SLOW = "30"
-
-
-class Tap:
-    def __init__(self):
-        self.number = 0
-
-    def line(self, good, name, detail="", skip=None):
-        self.number += 1
-        print(f"{'ok' if good else 'not ok'} {self.number} - {name}{f' # SKIP {skip}' if skip else ''}")
-        for text in detail.splitlines()[:30]:
-            print("# " + text)
-        sys.stdout.flush()
 
 
 def doctor(tap):

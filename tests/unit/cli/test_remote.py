@@ -5,6 +5,7 @@ test_remote.py AIRLOCK
 
 Needs no machine and no daemon; prints TAP.
 """
+import grp
 import json
 import os
 import pathlib
@@ -287,6 +288,23 @@ def a_unix_socket_will_do(w):
     with fake_airlockd.Fake(unix=str(w.path / "s")) as fake:
         p = w.wait("success", env={"AIRLOCK_URL": fake.url})
         assert (p.returncode, p.stdout) == (0, b"hello\n"), p
+
+
+def a_unix_socket_of_others_is_told_from_none(w):
+    path = w.path / "s"
+    # Root may connect to any, so it goes without the capability for that.
+    less = ["setpriv", "--bounding-set=-dac_override"] if os.getuid() == 0 else []
+    env = {**w.env, "AIRLOCK_URL": f"unix:{path}"}
+    with fake_airlockd.Fake(unix=str(path)):
+        gid = os.getgid() or 1
+        for mode, told in ((0, "its owner may"), (0o060, f"of group {grp.getgrgid(gid).gr_name} may")):
+            os.chown(path, -1, gid)
+            path.chmod(mode)
+            p = subprocess.run([*less, AIRLOCK, "jobs"], env=env, capture_output=True, check=False, timeout=50)
+            assert p.returncode != 0 and b"may not connect" in p.stderr and told.encode() in p.stderr, p
+    path.unlink(missing_ok=True)
+    p = w.run("jobs", env=env)
+    assert p.returncode != 0 and b"no daemon can be reached" in p.stderr, p
 
 
 def a_proxy_sees_nothing(w):

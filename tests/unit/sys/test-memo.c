@@ -264,6 +264,30 @@ static void without_a_place_nothing_is_kept(void **state)
     assert_false(memo_get(-1, NAME, &m, &got));
 }
 
+/* As udev does with /dev/kvm at each machine that begins or ends. */
+static void times_of_a_device_do_not_count_but_which_one_it_is(void **state)
+{
+    auto_memo struct memo before = MEMO_INIT;
+    auto_memo struct memo after = MEMO_INIT;
+    auto_memo struct memo another = MEMO_INIT;
+    auto_buf struct buf got = BUF_INIT(64);
+    auto_fd int one = posix_openpt(O_RDWR | O_NOCTTY);
+    auto_fd int two = posix_openpt(O_RDWR | O_NOCTTY);
+    char names[2][64];
+
+    (void)state;
+    assert_true(one >= 0 && two >= 0);
+    assert_int_equal(ptsname_r(one, names[0], sizeof(names[0])), 0);
+    assert_int_equal(ptsname_r(two, names[1], sizeof(names[1])), 0);
+    about(&before, names[0]);
+    memo_put(root_fd, NAME, &before, "blue", 4);
+    assert_int_equal(utimensat(AT_FDCWD, names[0], (struct timespec[2]){{.tv_sec = 1}, {0}}, 0), 0);
+    about(&after, names[0]);
+    assert_true(memo_get(root_fd, NAME, &after, &got));
+    about(&another, names[1]);
+    assert_false(memo_get(root_fd, NAME, &another, &got));
+}
+
 static void everything_can_be_forgotten(void **state)
 {
     (void)state;
@@ -283,4 +307,5 @@ TEST_MAIN(M(a_text_is_known_while_its_file_stays_the_same),
           M(a_second_file_or_none_is_another_question), M(a_name_with_a_line_break_is_refused),
           M(a_damaged_memo_is_no_answer),
           M(a_memo_that_others_can_write_or_that_is_no_file_is_no_answer),
-          M(without_a_place_nothing_is_kept), M(everything_can_be_forgotten))
+          M(without_a_place_nothing_is_kept), M(times_of_a_device_do_not_count_but_which_one_it_is),
+          M(everything_can_be_forgotten))
