@@ -438,7 +438,7 @@ static int deliver(struct relay *r, struct err *err)
     int n = 0;
 
     if (result == NULL) { /* it ended without one: nothing of it ever ran, or its data is gone */
-        n = result_rejected_json((enum airlock_verdict)r->end.verdict,
+        n = result_rejected_json(r->job->limits, (enum airlock_verdict)r->end.verdict,
                                  reason != NULL ? text_of_str(reason).s : REASON,
                                  "the daemon keeps no result of this job", &text);
     } else {
@@ -498,7 +498,7 @@ static int answer(struct relay *r, const struct err *why)
     struct err ignored = ERR_INIT;
     json_error_t at;
     json_t *root = NULL;
-    int n = result_rejected_json(verdict_of(why), REASON, why->msg, &text);
+    int n = result_rejected_json(r->job->limits, verdict_of(why), REASON, why->msg, &text);
 
     if (n < 0) {
         return n;

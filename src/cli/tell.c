@@ -177,7 +177,7 @@ static int own_result(struct teller *t, enum airlock_verdict verdict, const char
 {
     buf_fini(&t->result);
     if (t->options->json) {
-        return result_rejected_json(verdict, reason, message, &t->result);
+        return result_rejected_json(&t->options->spec.limits, verdict, reason, message, &t->result);
     }
     return 0;
 }
@@ -276,8 +276,8 @@ bool teller_begin(struct teller *t, const struct run_options *options, int *ret_
     outlet_init(&t->out, STDOUT_FILENO, "standard output", !options->json);
     outlet_init(&t->err, STDERR_FILENO, "standard error", true);
     if (options->json &&
-        (result_rejected_json(AIRLOCK_CANCELED, "", "the caller canceled the job before it started",
-                              &parting) < 0 ||
+        (result_rejected_json(&options->spec.limits, AIRLOCK_CANCELED, "",
+                              "the caller canceled the job before it started", &parting) < 0 ||
          buf_put(&parting, "\n", 1) < 0)) {
         teller_say(t, "out of memory");
         *ret_exit = AIRLOCK_CAPACITY_REJECTED;

@@ -10,8 +10,10 @@
 
 #include "daemon/service-internal.h"
 #include "job/result.h"
+#include "job/spec-wire.h"
 #include "job/verdict.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
 
 static const struct timeval again_after = {.tv_sec = 1};
 
@@ -171,6 +173,38 @@ static void give_slot_back(struct active *a)
     (void)!queue_ended(a->s->queue, a->info.id, is_charged(&a->said), clock_mono_ns(), &ignored);
 }
 
+/* What was asked for; the defaults if nobody can say (any more). */
+static void read_spec(const struct active *a, struct spec *ret)
+{
+    auto_buf struct buf wire = BUF_INIT(SPEC_WIRE_MAX);
+    auto_fd int fd = -1;
+    struct err err = ERR_INIT;
+
+    spec_init(ret);
+    if (a->files.dirfd < 0 || jobfiles_spec(a->files.dirfd, &fd, &err) < 0 ||
+        fd_read_all(fd, "specification", &wire, &err) < 0) {
+        return;
+    }
+    if (spec_decode(ret, wire.data, wire.len, &err) < 0) {
+        spec_fini(ret);
+        spec_init(ret);
+    }
+    explicit_bzero(wire.data, wire.len); /* a program, its inputs and its environment */
+}
+
+/* The result where no supervisor wrote one. */
+static int own_result(const struct active *a, enum airlock_verdict verdict, const char *reason,
+                      const char *text, struct buf *out)
+{
+    struct spec spec;
+    int r = 0;
+
+    read_spec(a, &spec);
+    r = result_rejected_json(&spec.limits, verdict, reason, text, out);
+    spec_fini(&spec);
+    return r;
+}
+
 void ending_result(struct active *a, const uint8_t *json, size_t len)
 {
     struct err err = ERR_INIT;
@@ -186,8 +220,8 @@ void ending_result(struct active *a, const uint8_t *json, size_t len)
     if (buf_put(&a->result, json, len) < 0 || ending_read(json, len, &a->said, &err) < 0) {
         a->said = (struct ending_said){.verdict = AIRLOCK_SANDBOX_FAILURE, .reason = "memory"};
         a->result.len = 0;
-        if (result_rejected_json(AIRLOCK_SANDBOX_FAILURE, "memory",
-                                 "there was no memory for the result", &a->result) < 0) {
+        if (own_result(a, AIRLOCK_SANDBOX_FAILURE, "memory", "there was no memory for the result",
+                       &a->result) < 0) {
             service_complain(a->s, "memory", a->info.id, &err);
         }
     }
@@ -200,7 +234,7 @@ void ending_own(struct service *s, struct active *a, enum airlock_verdict verdic
 {
     struct buf json = BUF_INIT(64 * KIB);
 
-    if (result_rejected_json(verdict, reason, text, &json) < 0) {
+    if (own_result(a, verdict, reason, text, &json) < 0) {
         log_event(s->c.log, LOG_ERROR, "memory", a->info.id,
                   LOG_TEXT("verdict", verdict_name(verdict)));
     }

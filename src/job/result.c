@@ -506,8 +506,8 @@ static enum event_kind kind_without_supervisor(enum airlock_verdict verdict)
     return verdict == AIRLOCK_CANCELED ? EVENT_CANCELED : EVENT_REJECTED;
 }
 
-int result_rejected_json(enum airlock_verdict verdict, const char *reason, const char *text,
-                         struct buf *out)
+int result_rejected_json(const struct spec_limits *limits, enum airlock_verdict verdict,
+                         const char *reason, const char *text, struct buf *out)
 {
     struct events ev = {0};
     struct spec spec;
@@ -515,6 +515,7 @@ int result_rejected_json(enum airlock_verdict verdict, const char *reason, const
     int n = 0;
 
     spec_init(&spec);
+    spec.limits = *limits;
     events_add(&ev, kind_without_supervisor(verdict), 0, reason, text);
     n = result_json(&r, out);
     spec_fini(&spec);

@@ -79,6 +79,7 @@ struct result {
 /* Appends the object (one line, no newline). 0, -ENOBUFS or -ENOMEM. */
 must_use int result_json(const struct result *r, struct buf *out) nonnull_all;
 
-/* The object of a job that never reached a supervisor. reason as in the contract. */
-must_use int result_rejected_json(enum airlock_verdict v, const char *reason, const char *message,
+/* The object of a job that no supervisor answers for. limits: those asked for. reason as in the contract. */
+must_use int result_rejected_json(const struct spec_limits *limits, enum airlock_verdict v,
+                                  const char *reason, const char *message,
                                   struct buf *out) nonnull_all;

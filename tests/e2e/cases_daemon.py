@@ -222,7 +222,7 @@ def bounds(t):
 def killed(t):
     d = Daemon(t, capacity={"machines": 1})
     with d:
-        running = d.accepted(WAITS)
+        running = d.accepted(WAITS, limits={"wall_ms": 123000})
         d.await_output(running)
         queued = [d.accepted(f"print({n})\n") for n in range(3)]
         done = d.ask("DELETE", f"/v1/jobs/{queued[0]}")
@@ -234,7 +234,8 @@ def killed(t):
             t.true(time.monotonic() < end, f"control groups are left: {harness.control_groups(d.state)}")
             time.sleep(0.1)
         d.start()
-        d.ended(running, "sandbox_failure", seconds=20)
+        doc = d.ended(running, "sandbox_failure", seconds=20)
+        t.equal(doc["result"]["limits"]["wall_ms"], 123000, "its limit, as it was asked for")
         t.equal(d.get(queued[0])["verdict"], "canceled", "verdict of the one canceled before")
         for n, name in enumerate(queued[1:], 1):
             doc = d.ended(name, "success")

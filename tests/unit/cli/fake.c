@@ -214,8 +214,8 @@ int outputs_check_dir(const char *dir, struct err *err)
     return strcmp(dir, "/dev/null") == 0 ? err_usage(err, "'%s' is not a directory", dir) : 0;
 }
 
-int result_rejected_json(enum airlock_verdict v, const char *reason, const char *message,
-                         struct buf *out)
+int result_rejected_json(const struct spec_limits *limits, enum airlock_verdict v,
+                         const char *reason, const char *message, struct buf *out)
 {
     return buf_printf(out, "{\"verdict\":\"%s\",\"reason\":\"%s\",\"message\":\"%s\"}",
                       verdict_name(v), reason, message);
