@@ -25,9 +25,8 @@ struct ledger_need need_of_spec(const struct spec *spec, const struct engine *en
 
     /* Scratch, inputs, stdin and the output stream are all files below the state directory. */
     return (struct ledger_need){
-        .memory_bytes =
-            machine_bytes +
-            engine_overhead_bytes(engine != NULL ? engine : wanted(spec), machine_bytes),
+        .memory_bytes = machine_bytes + engine_overhead_bytes(
+                                            engine != NULL ? engine : wanted(spec), machine_bytes),
         .vcpus = l->vcpus,
         .disk_bytes = l->disk_bytes + l->output_bytes + l->input_bytes +
                       (spool_needed(spec) || !has_job ? l->stdin_bytes : 0) +
