@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """The monitor against QEMU with accel=kvm, both in the nested host, where unmodified guests run. Tables on stdout.
 
-bench/vmm/nested.py [--rounds N] [--seconds N] [--only boots|clones] [--old AIRLOCK] [--json FILE]
+bench/vmm/nested.py [--rounds N] [--seconds N] [--only boots|clones|exits|memory] [--old AIRLOCK] [--json FILE]
 
 In one nested host (tools/nested-host), in turn: a Python hello by clone with this build, and with the
 last build whose engine kvm was QEMU; then Debian's kernel to its agent's first byte, by airlock-vmm
 and by QEMU's microvm. The old build is made of its commit in build/nested-bench unless --old names it.
-Everything is 10 to 50 times slower there: only ratios of one run count.
+Everything is 10 to 50 times slower there: only ratios of one run count. With --only: the exits of such
+a clone by reason, of both builds, and what a monitor's control group is charged (bench/vmm/exits.py).
 
 The state is $AIRLOCK_TEST_STATE or build/state, with kernel and images.
 """
@@ -75,9 +76,7 @@ class Inside:
             raise RuntimeError(f"{build}: {result['verdict']}, {result['message']}")
         return wall, result
 
-    def clones(self):
-        walls = {build: [] for build in self.builds}
-        phases = {build: [] for build in self.builds}
+    def templates(self):
         for build in self.builds:
             for attempt in range(1, ATTEMPTS + 1):  # the first job boots and saves the machine
                 try:
@@ -87,6 +86,11 @@ class Inside:
                     if attempt == ATTEMPTS:
                         raise
                     print(f"# {error}", flush=True)
+
+    def clones(self):
+        walls = {build: [] for build in self.builds}
+        phases = {build: [] for build in self.builds}
+        self.templates()
         for _ in range(self.rounds):
             for build in self.builds:
                 wall, result = self.hello(build)
@@ -158,12 +162,29 @@ class Inside:
         return times
 
 
+    def look(self, lines):
+        for line in lines:
+            print(f"# {line}", flush=True)
+        self.line(True, "looked at")
+
+    def exits(self):
+        import exits
+        self.templates()
+        self.look(exits.exits(self))
+
+    def memory(self):
+        import exits
+        self.look(exits.memory(self))
+
+
 def inside(rounds, names):
     bench = Inside(rounds)
     figures = {}
     for name in names:
         try:
-            figures[name] = getattr(bench, name)()
+            found = getattr(bench, name)()
+            if found:
+                figures[name] = found
         except (RuntimeError, OSError, subprocess.SubprocessError, ValueError) as error:
             bench.line(False, name, f"{error}")
         uptime = pathlib.Path("/proc/uptime").read_text(encoding="ascii").split()[0]
@@ -205,7 +226,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=1800)
     parser.add_argument("--old", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--only", choices=["boots", "clones"])
+    parser.add_argument("--only", choices=["boots", "clones", "exits", "memory"])
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
@@ -234,6 +255,8 @@ def main():
         nested.main()
     except SystemExit as end:
         code = end.code or 0
+    if options.only in ("exits", "memory"):
+        sys.exit(code)
     report(found, options.json)
     sys.exit(code if found else 1)
 

@@ -112,7 +112,7 @@ uint64_t capacity_share(const struct capacity_need *total, const struct capacity
 
 void capacity_need_of(const struct spec *spec, struct capacity_need *ret)
 {
-    const struct ledger_need need = need_of_spec(spec, true);
+    const struct ledger_need need = need_of_spec(spec, NULL, true);
 
     *ret = (struct capacity_need){
         .machines = 1,

@@ -169,7 +169,8 @@ static void look_at_memory(struct doctor_report *rep)
     const char *info = doctor_read("/proc/meminfo", &text);
     uint64_t total = doctor_parse_meminfo(info, "MemTotal");
     uint64_t available = doctor_parse_meminfo(info, "MemAvailable");
-    uint64_t job = engine_machine_bytes(256 * MIB) + ENGINE_OVERHEAD_BYTES;
+    uint64_t machine = engine_machine_bytes(256 * MIB);
+    uint64_t job = machine + engine_overhead_bytes(NULL, machine);
     unsigned long long at_once = available / job;
 
     if (total == 0) {

@@ -331,6 +331,7 @@ static int tcg_describe(const struct machine_config *config, struct buf *ret, st
 const struct engine engine_tcg = {
     .name = "tcg",
     .isolation = "emulated",
+    .overhead_bytes = 192 * MIB, /* most of it the translator's buffer, tb-size */
     .start = tcg_start,
     .version = qemu_version,
     .describe = tcg_describe,

@@ -71,6 +71,11 @@ void machine_fini(struct machine *m) nonnull_all;
 struct engine {
     const char *name;      /* "tcg" or "kvm" */
     const char *isolation; /* "emulated" or "hardware" */
+    /*
+     * What the monitor needs beside the guest's memory: so many bytes, and one for overhead_per bytes
+     * of that memory (0: none), for tables of its pages. engine_overhead_bytes() reads them.
+     */
+    uint64_t overhead_bytes, overhead_per;
     /* Starts the machine; ERR_USAGE if what it needs is not installed, else ERR_HOST. */
     int (*start)(const struct machine_config *config, struct machine *ret, struct err *err);
     /* One line that names the monitor and its version, for results. memo_dirfd: as the config's. */
@@ -95,8 +100,11 @@ extern const struct engine engine_kvm; /* our own monitor on hardware virtualiza
 uint64_t engine_machine_bytes(uint64_t job_memory_bytes);
 /* The largest job limit that gets such a machine. */
 uint64_t engine_job_bytes(uint64_t machine_bytes);
-/* What the monitor process needs beside the guest's memory, for admission. */
-#define ENGINE_OVERHEAD_BYTES (192 * MIB)
+/*
+ * What the monitor needs beside such a machine's memory, for admission and its control group. NULL:
+ * the engine is not chosen yet, so the most that any of them needs.
+ */
+uint64_t engine_overhead_bytes(const struct engine *engine, uint64_t machine_bytes);
 /*
  * What a machine has of its own while it waits for a job: measured 60 MiB after a rehearsal, most of
  * it translated code, and what the template's file does not give it.

@@ -203,12 +203,12 @@ static void note_absent(struct hold *hold, enum cgroup_limit limit, const char *
     (void)snprintf(hold->report.why[limit], sizeof(hold->report.why[limit]), "%.250s", why);
 }
 
-int hold_group(struct hold *hold, uint64_t machine_bytes, uint64_t vcpus, int store_fd,
+int hold_group(struct hold *hold, uint64_t memory_bytes, uint64_t vcpus, int store_fd,
                struct err *err)
 {
     struct err no_disk = ERR_INIT;
     struct cgroup_limits limits = {
-        .memory_bytes = machine_bytes + ENGINE_OVERHEAD_BYTES,
+        .memory_bytes = memory_bytes,
         .pids = HOLD_PIDS,
         .cpu_milli = vcpus * 1000 + GROUP_CPU_OVERHEAD,
         .cpu_weight = GROUP_WEIGHT,

@@ -59,11 +59,12 @@ must_use int hold_set_need(struct hold *hold, const struct store *store,
                            const struct ledger_need *need, struct err *err) nonnull_all;
 
 /*
- * Makes the machine's control groups; store_fd is on the disk whose bandwidth is bounded. A limit
+ * Makes the machine's control groups; memory_bytes: of the machine and its monitor together;
+ * store_fd is on the disk whose bandwidth is bounded. A limit
  * that the host's groups lack is CGROUP_ABSENT in the report, and hold_instead() says what binds in
  * its place.
  */
-must_use int hold_group(struct hold *hold, uint64_t machine_bytes, uint64_t vcpus, int store_fd,
+must_use int hold_group(struct hold *hold, uint64_t memory_bytes, uint64_t vcpus, int store_fd,
                         struct err *err) nonnull_all;
 
 /* What bounds a machine where the host's control groups do not: a sentence for results, never NULL. */

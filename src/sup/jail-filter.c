@@ -289,14 +289,9 @@ static const struct seccomp_rule vmm[] = {
     ALLOW(sendto),
     ALLOW(clock_gettime),
 
-    /* its own filters go on top; libseccomp writes them to a memory file and looks what there is */
-    ALLOW(memfd_create),
+    /* its own filters go on top, which it assembles itself (sys/seccomp.h) */
     ALLOW(seccomp),
     ALLOW_IF(prctl, 0, SCMP_CMP_EQ, PR_SET_NO_NEW_PRIVS),
-    ALLOW_IF(prctl, 0, SCMP_CMP_EQ, PR_GET_NO_NEW_PRIVS),
-    ALLOW_IF(prctl, 0, SCMP_CMP_EQ, PR_SET_SECCOMP),
-    ALLOW_IF(prctl, 0, SCMP_CMP_EQ, PR_GET_SECCOMP),
-    ALLOW_IF(prctl, 0, SCMP_CMP_EQ, PR_SET_NAME),
     ALLOW_IF(prctl, 0, SCMP_CMP_EQ, PR_SET_VMA), /* glibc names its arenas */
 
     /* KVM: the module */

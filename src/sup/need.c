@@ -1,6 +1,5 @@
 #include "sup/need.h"
 
-#include "sup/engine.h"
 #include "sup/spool.h"
 
 bool need_archive(const struct spec *spec)
@@ -8,13 +7,26 @@ bool need_archive(const struct spec *spec)
     return spec->archive_path != NULL || spec->archive_data != NULL;
 }
 
-struct ledger_need need_of_spec(const struct spec *spec, bool has_job)
+static const struct engine *wanted(const struct spec *spec)
+{
+    static const struct engine *const of[] = {
+        [SPEC_ENGINE_AUTO] = NULL,
+        [SPEC_ENGINE_KVM] = &engine_kvm,
+        [SPEC_ENGINE_TCG] = &engine_tcg,
+    };
+
+    return of[spec->engine];
+}
+
+struct ledger_need need_of_spec(const struct spec *spec, const struct engine *engine, bool has_job)
 {
     const struct spec_limits *l = &spec->limits;
+    uint64_t machine_bytes = engine_machine_bytes(l->memory_bytes);
 
     /* Scratch, inputs, stdin and the output stream are all files below the state directory. */
     return (struct ledger_need){
-        .memory_bytes = engine_machine_bytes(l->memory_bytes) + ENGINE_OVERHEAD_BYTES,
+        .memory_bytes = machine_bytes + engine_overhead_bytes(
+                                            engine != NULL ? engine : wanted(spec), machine_bytes),
         .vcpus = l->vcpus,
         .disk_bytes = l->disk_bytes + l->output_bytes + l->input_bytes +
                       (spool_needed(spec) || !has_job ? l->stdin_bytes : 0) +

@@ -21,7 +21,7 @@
 void run_take_slot(struct run *run)
 {
     struct err err = ERR_INIT;
-    struct ledger_need need = need_of_spec(run->spec, run->has_job);
+    struct ledger_need need = need_of_spec(run->spec, run->engine, run->has_job);
 
     need.machine_id = run->result.machine_id;
     if (hold_take(run->hold, run->store, &need, &err) < 0 ||
@@ -346,8 +346,9 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
         return;
     }
     run_phase(run, "boot");
-    if (hold_group(run->hold, run->result.machine_memory_bytes, run->spec->limits.vcpus,
-                   run->store->dirfd, &err) < 0) {
+    if (hold_group(run->hold,
+                   config.memory_bytes + engine_overhead_bytes(run->engine, config.memory_bytes),
+                   config.vcpus, run->store->dirfd, &err) < 0) {
         run_decide_by_err(run, &err, "boot");
         return;
     }

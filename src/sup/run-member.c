@@ -132,7 +132,7 @@ static void rehearse(struct run *run)
 /* What a machine with a job may have; it had less while it waited. */
 static int hold_all(struct run *run, const struct spec *spec, struct err *err)
 {
-    const struct ledger_need need = need_of_spec(spec, true);
+    const struct ledger_need need = need_of_spec(spec, run->engine, true);
 
     return hold_set_need(run->hold, run->store, &need, err);
 }

@@ -141,11 +141,8 @@ int template_prepare(const struct store *store, const struct spec *spec,
     const struct engine *engine = NULL;
     char id[UNIQUE_ID_SIZE];
     char monitor[128];
-    struct ledger_need need = {
-        .machine_id = id,
-        .memory_bytes = engine_machine_bytes(spec->limits.memory_bytes) + ENGINE_OVERHEAD_BYTES,
-        .vcpus = spec->limits.vcpus,
-    };
+    uint64_t machine_bytes = engine_machine_bytes(spec->limits.memory_bytes);
+    struct ledger_need need = {.machine_id = id, .vcpus = spec->limits.vcpus};
     struct template_request q = {.store = store,
                                  .monitor = monitor,
                                  .boot_ns = watch->boot_ns,
@@ -171,6 +168,7 @@ int template_prepare(const struct store *store, const struct spec *spec,
         r = unique_id(id, err);
     }
     if (r == 0) { /* a machine boots: it counts, and its uid is no other's */
+        need.memory_bytes = machine_bytes + engine_overhead_bytes(engine, machine_bytes);
         r = ledger_admit(store->dirfd, &need, &by_host, &slot, err);
     }
     if (r < 0) {

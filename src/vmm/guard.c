@@ -28,12 +28,12 @@ static const struct seccomp_rule vcpu_rules[] = {
  * there is no other process), its end. clock_gettime: where the vDSO cannot answer.
  */
 static const struct seccomp_rule io_rules[] = {
-    ALLOW(poll),         ALLOW(ppoll),          ALLOW(read),    ALLOW(readv),    ALLOW(pread64),
-    ALLOW(preadv),       ALLOW(write),          ALLOW(writev),  ALLOW(pwrite64), ALLOW(pwritev),
-    ALLOW(fdatasync),    ALLOW(recvfrom),       ALLOW(recvmsg), ALLOW(sendto),   ALLOW(sendmsg),
-    ALLOW(getrandom),    ALLOW(clock_gettime),  ALLOW(futex),   ALLOW(getpid),   ALLOW(tgkill),
-    ALLOW(rt_sigreturn), ALLOW(rt_sigprocmask), ALLOW(close),   ALLOW(munmap),   ALLOW(brk),
-    ALLOW(exit_group),   ALLOW(restart_syscall)};
+    ALLOW(poll),           ALLOW(ppoll),   ALLOW(read),   ALLOW(readv),    ALLOW(pread64),
+    ALLOW(preadv),         ALLOW(write),   ALLOW(writev), ALLOW(pwrite64), ALLOW(pwritev),
+    ALLOW(recvfrom),       ALLOW(recvmsg), ALLOW(sendto), ALLOW(sendmsg),  ALLOW(getrandom),
+    ALLOW(clock_gettime),  ALLOW(futex),   ALLOW(getpid), ALLOW(tgkill),   ALLOW(rt_sigreturn),
+    ALLOW(rt_sigprocmask), ALLOW(close),   ALLOW(munmap), ALLOW(brk),      ALLOW(exit_group),
+    ALLOW(restart_syscall)};
 
 /* Beside these, what reads the state of a machine and writes it to a file. */
 static const struct seccomp_rule save_rules[] = {

@@ -46,13 +46,14 @@ int kvm_host_ask(int fd, struct kvm_host *ret, struct err *err)
         return err_wrap(err, "descriptor %d is not /dev/kvm", fd);
     }
     if (version != KVM_API_VERSION) {
-        return err_usage(err, "KVM speaks version %d of its interface, not %d", version,
-                         KVM_API_VERSION);
+        return err_set(err, ERR_HOST, ENOTSUP, "KVM speaks version %d of its interface, not %d",
+                       version, KVM_API_VERSION);
     }
     for (size_t i = 0; i < ARRAY_LEN(needed); i++) {
         if (has(fd, needed[i].number) == 0) {
-            return err_usage(err, "this host's KVM has no %s (capability %u); use a newer kernel",
-                             needed[i].name, needed[i].number);
+            return err_set(err, ERR_HOST, ENOTSUP,
+                           "this host's KVM has no %s (capability %u); use a newer kernel",
+                           needed[i].name, needed[i].number);
         }
     }
     run_size = KVM_DO(fd, KVM_GET_VCPU_MMAP_SIZE, NULL, err);

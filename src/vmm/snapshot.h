@@ -19,7 +19,7 @@
 
 #include "vmm/machine.h"
 
-#define SNAPSHOT_VERSION   1u
+#define SNAPSHOT_VERSION   2u
 #define SNAPSHOT_BYTES_MAX (1 * MIB)
 
 /* All processors must be paused, every device idle. Writes to fd at its offset, whole. */

@@ -299,11 +299,10 @@ static size_t next_piece(struct cursor *cursor, size_t len, uint64_t *ret_gpa)
     return len;
 }
 
-ssize_t virtq_chain_read(const struct virtq_chain *c, const struct gmem *mem, uint64_t offset,
-                         void *ret, size_t len)
+/* Between what cursor walks over and our memory: into to, or out of from if to is NULL. */
+static ssize_t copy(struct cursor cursor, const struct gmem *mem, uint8_t *to, const uint8_t *from,
+                    size_t len)
 {
-    struct cursor cursor = cursor_of(c, false, offset);
-    uint8_t *to = ret;
     size_t done = 0;
 
     while (done < len) {
@@ -313,7 +312,9 @@ ssize_t virtq_chain_read(const struct virtq_chain *c, const struct gmem *mem, ui
         if (part == 0) {
             break;
         }
-        if (gmem_read(mem, gpa, to + done, part) < 0) {
+        int r = to != NULL ? gmem_read(mem, gpa, to + done, part)
+                           : gmem_write(mem, gpa, from + done, part);
+        if (r < 0) {
             return -EFAULT;
         }
         done += part;
@@ -321,26 +322,16 @@ ssize_t virtq_chain_read(const struct virtq_chain *c, const struct gmem *mem, ui
     return (ssize_t)done;
 }
 
+ssize_t virtq_chain_read(const struct virtq_chain *c, const struct gmem *mem, uint64_t offset,
+                         void *ret, size_t len)
+{
+    return copy(cursor_of(c, false, offset), mem, ret, NULL, len);
+}
+
 ssize_t virtq_chain_write(const struct virtq_chain *c, const struct gmem *mem, uint64_t offset,
                           const void *data, size_t len)
 {
-    struct cursor cursor = cursor_of(c, true, offset);
-    const uint8_t *from = data;
-    size_t done = 0;
-
-    while (done < len) {
-        uint64_t gpa = 0;
-        size_t part = next_piece(&cursor, len - done, &gpa);
-
-        if (part == 0) {
-            break;
-        }
-        if (gmem_write(mem, gpa, from + done, part) < 0) {
-            return -EFAULT;
-        }
-        done += part;
-    }
-    return (ssize_t)done;
+    return copy(cursor_of(c, true, offset), mem, NULL, data, len);
 }
 
 int virtq_chain_iov(const struct virtq_chain *c, const struct gmem *mem, bool is_in,

@@ -126,7 +126,7 @@ def check(scenario, kind, number, template, names):
     ioctl = names.get(run.failed & 0xff, []) if kind == "ioctl" else []
     # What an older KVM may lack is asked for and done without; only what is needed is named.
     if "KVM_CHECK_EXTENSION" in ioctl:
-        if not (run.code == EXIT_USAGE and "capability" in text or run.code == EXIT_STATE and "this host's" in text
+        if not (run.code == EXIT_HOST and "capability" in text or run.code == EXIT_STATE and "this host's" in text
                 or run.code == EXIT_OFF and not text):
             raise Fail(f"{ioctl}: exit {run.code}, '{text}'")
         return "KVM_CHECK_EXTENSION"

@@ -204,9 +204,10 @@ def damaged_state():
         whole = os.pread(saved.state, 1 << 20, 0)
         flip = random.randrange(24, len(whole))
         huge = (4 << 20).to_bytes(4, "little")
+        other = whole[8] + 1  # a version that is not there yet
         for data, why in ((whole[:-1], "bytes"), (whole[:12] + huge + whole[16:], "should have 4194304"), (b"", "no saved machine"), (whole[:10], "no saved machine"),
                           (whole[:flip] + bytes([whole[flip] ^ 1]) + whole[flip + 1:], "checksum"),
-                          (whole[:8] + b"\x02" + whole[9:], "version 2"), (b"x" * (2 << 20), "no saved machine"),
+                          (whole[:8] + bytes([other]) + whole[9:], f"version {other}"), (b"x" * (2 << 20), "no saved machine"),
                           (os.urandom(5000), "no saved machine")):
             state = os.memfd_create("damaged", os.MFD_CLOEXEC)
             try:

@@ -16,7 +16,6 @@
 #define F_SIZE_MAX (1ull << 1)
 #define F_SEG_MAX  (1ull << 2)
 #define F_RO       (1ull << 5)
-#define F_FLUSH    (1ull << 9)
 
 /* Configuration space (5.2.4). */
 #define CONFIG_CAPACITY 0
@@ -36,7 +35,6 @@ _Static_assert((uint64_t)SEG_MAX *SEG_SIZE + HEADER_SIZE + 1 <= VIRTQ_CHAIN_BYTE
 enum request_type {
     REQUEST_IN = 0,
     REQUEST_OUT = 1,
-    REQUEST_FLUSH = 4,
     REQUEST_GET_ID = 8
 };
 
@@ -188,8 +186,6 @@ static int serve(const struct blk *blk, const struct virtq_chain *c, struct err 
         return read_sectors(blk, c, sector, err);
     case REQUEST_OUT:
         return write_sectors(blk, c, sector, err);
-    case REQUEST_FLUSH:
-        return STATUS_OK;
     case REQUEST_GET_ID:
         return get_id(blk, c, err);
     default:
@@ -271,10 +267,11 @@ static const struct virtio_ops ops_read_only = {
     .load = blk_load,
 };
 
+/* No VIRTIO_BLK_F_FLUSH: the file dies with the job, so no write needs to outlive the host's memory. */
 static const struct virtio_ops ops_read_write = {
     .name = "block device",
     .device_id = DEVICE_ID,
-    .features = F_SIZE_MAX | F_SEG_MAX | F_FLUSH,
+    .features = F_SIZE_MAX | F_SEG_MAX,
     .n_queues = 1,
     .config_size = CONFIG_SIZE,
     .kick = blk_kick,

@@ -94,15 +94,34 @@ static void a_spec_needs_here_what_the_supervisor_asks_the_ledger_for(void **sta
     spec.limits.memory_bytes = 300 * MIB;
     spec.limits.vcpus = 2;
     capacity_need_of(&spec, &need);
-    asked = need_of_spec(&spec, true);
+    asked = need_of_spec(&spec, NULL, true);
     assert_int_equal(need.machines, 1);
     assert_int_equal(need.memory_bytes, asked.memory_bytes);
-    assert_int_equal(need.memory_bytes, engine_machine_bytes(300 * MIB) + ENGINE_OVERHEAD_BYTES);
+    assert_int_equal(need.memory_bytes, (448 + 192) * MIB); /* whichever engine it will be */
     assert_int_equal(need.vcpus, 2);
     assert_int_equal(need.disk_bytes, asked.disk_bytes);
     assert_int_equal(need.disk_bytes,
                      spec.limits.disk_bytes + spec.limits.output_bytes + spec.limits.input_bytes);
     assert_true(need.processes > 0 && need.fds > 0);
+}
+
+static void each_engine_has_its_own_need(void **state)
+{
+    auto_spec struct spec spec;
+    uint64_t tcg = (448 + 192) * MIB;
+    uint64_t kvm = (448 + 32 + 448 / 32) * MIB;
+
+    spec_init(&spec);
+    spec.limits.memory_bytes = 300 * MIB;
+    assert_int_equal(need_of_spec(&spec, &engine_tcg, true).memory_bytes, tcg);
+    assert_int_equal(need_of_spec(&spec, &engine_kvm, true).memory_bytes, kvm);
+    spec.engine = SPEC_ENGINE_KVM;
+    assert_int_equal(need_of_spec(&spec, NULL, true).memory_bytes, kvm);
+    spec.engine = SPEC_ENGINE_TCG;
+    assert_int_equal(need_of_spec(&spec, NULL, true).memory_bytes, tcg);
+    /* Not chosen: enough for either, also where tables of pages are the most of it. */
+    assert_int_equal(engine_overhead_bytes(NULL, 448 * MIB), 192 * MIB);
+    assert_int_equal(engine_overhead_bytes(NULL, 64 * GIB), (32 + 2048) * MIB);
 }
 
 static void a_machine_that_waits_for_a_job_may_get_stdin(void **state)
@@ -111,14 +130,15 @@ static void a_machine_that_waits_for_a_job_may_get_stdin(void **state)
     uint64_t without = 0;
 
     spec_init(&spec);
-    without = need_of_spec(&spec, true).disk_bytes;
-    assert_int_equal(need_of_spec(&spec, false).disk_bytes, without + spec.limits.stdin_bytes);
+    without = need_of_spec(&spec, NULL, true).disk_bytes;
+    assert_int_equal(need_of_spec(&spec, NULL, false).disk_bytes,
+                     without + spec.limits.stdin_bytes);
     spec.stdin_data = calloc(1, 1);
     spec.stdin_len = 1;
-    assert_int_equal(need_of_spec(&spec, true).disk_bytes, without + spec.limits.stdin_bytes);
+    assert_int_equal(need_of_spec(&spec, NULL, true).disk_bytes, without + spec.limits.stdin_bytes);
     spec.archive_data = calloc(1, 1);
     spec.archive_len = 1;
-    assert_int_equal(need_of_spec(&spec, true).disk_bytes,
+    assert_int_equal(need_of_spec(&spec, NULL, true).disk_bytes,
                      without + spec.limits.stdin_bytes + spec.limits.input_bytes + 1);
 }
 
@@ -210,7 +230,7 @@ static void a_share_is_that_of_the_scarcest_resource(void **state)
 TEST_MAIN(T(what_the_config_says_is_not_asked_of_the_host), T(without_a_config_the_host_is_asked),
           T(less_than_the_reserve_is_nothing), T(a_host_that_cannot_be_read_is_an_error),
           T(a_spec_needs_here_what_the_supervisor_asks_the_ledger_for),
-          T(a_machine_that_waits_for_a_job_may_get_stdin),
+          T(each_engine_has_its_own_need), T(a_machine_that_waits_for_a_job_may_get_stdin),
           T(memory_that_is_promised_but_untouched_is_not_given_twice),
           T(each_resource_alone_can_be_short_and_is_named), T(sums_come_back_and_never_wrap),
           T(a_share_is_that_of_the_scarcest_resource))

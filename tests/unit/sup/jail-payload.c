@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -123,6 +124,12 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "setuid") == 0) {
         return setuid(0) < 0 ? errno : 0;
+    }
+    if (strcmp(what, "memory-file") == 0) {
+        return memfd_create(what, MFD_CLOEXEC) < 0 ? errno : 0;
+    }
+    if (strcmp(what, "name") == 0) {
+        return prctl(PR_SET_NAME, what) < 0 ? errno : 0;
     }
     return 99;
 }

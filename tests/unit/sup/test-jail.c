@@ -310,7 +310,8 @@ static void only_named_requests_to_kvm_pass_and_only_for_our_monitor(void **stat
 
 static void our_monitor_opens_forks_connects_and_maps_nothing(void **state)
 {
-    static const char *const tried[] = {"read", "create", "socket", "executable", "setuid"};
+    static const char *const tried[] = {"read",   "create",      "socket", "executable",
+                                        "setuid", "memory-file", "name"};
 
     (void)state;
     need_root();

@@ -631,7 +631,7 @@ static void another_version_is_told_to_be_built_again(void **state)
     (void)state;
     bytes_read(fd, &b);
     wire_put_u32(b.at + 8, SNAPSHOT_VERSION + 1);
-    check_damage(&new, &b, "of version 2, this monitor reads 1: build the template again");
+    check_damage(&new, &b, "of version 3, this monitor reads 2: build the template again");
 }
 
 static void a_state_that_says_it_is_too_large_is_refused(void **state)
