@@ -14,6 +14,14 @@ void buf_fini(struct buf *buf)
     buf->cap = 0;
 }
 
+void buf_wipe(struct buf *buf)
+{
+    if (buf->data != NULL) {
+        explicit_bzero(buf->data, buf->len);
+    }
+    buf_fini(buf);
+}
+
 int buf_reserve(struct buf *buf, size_t len, uint8_t **ret)
 {
     size_t need = 0;

@@ -22,6 +22,9 @@ struct buf {
 
 void buf_fini(struct buf *buf) nonnull_all;
 #define auto_buf on_scope_exit(buf_fini)
+/* Overwrites what is in it first: for programs, variables and other secrets of users. */
+void buf_wipe(struct buf *buf) nonnull_all;
+#define auto_wiped_buf on_scope_exit(buf_wipe)
 
 /* Each returns 0, -ENOBUFS (over max) or -ENOMEM; on failure the buffer is unchanged. */
 must_use int buf_put(struct buf *buf, const void *data, size_t len) nonnull_args(1);

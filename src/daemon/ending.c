@@ -10,10 +10,8 @@
 
 #include "daemon/service-internal.h"
 #include "job/result.h"
-#include "job/spec-wire.h"
 #include "job/verdict.h"
 #include "sys/clock.h"
-#include "sys/fd.h"
 
 static const struct timeval again_after = {.tv_sec = 1};
 
@@ -173,36 +171,20 @@ static void give_slot_back(struct active *a)
     (void)!queue_ended(a->s->queue, a->info.id, is_charged(&a->said), clock_mono_ns(), &ignored);
 }
 
-/* What was asked for; the defaults if nobody can say (any more). */
-static void read_spec(const struct active *a, struct spec *ret)
-{
-    auto_buf struct buf wire = BUF_INIT(SPEC_WIRE_MAX);
-    auto_fd int fd = -1;
-    struct err err = ERR_INIT;
-
-    spec_init(ret);
-    if (a->files.dirfd < 0 || jobfiles_spec(a->files.dirfd, &fd, &err) < 0 ||
-        fd_read_all(fd, "specification", &wire, &err) < 0) {
-        return;
-    }
-    if (spec_decode(ret, wire.data, wire.len, &err) < 0) {
-        spec_fini(ret);
-        spec_init(ret);
-    }
-    explicit_bzero(wire.data, wire.len); /* a program, its inputs and its environment */
-}
-
 /* The result where no supervisor wrote one. */
 static int own_result(const struct active *a, enum airlock_verdict verdict, const char *reason,
                       const char *text, struct buf *out)
 {
-    struct spec spec;
-    int r = 0;
+    auto_spec struct spec spec;
+    struct err err = ERR_INIT;
+    uint64_t bytes = 0;
 
-    read_spec(a, &spec);
-    r = result_rejected_json(&spec.limits, verdict, reason, text, out);
-    spec_fini(&spec);
-    return r;
+    spec_init(&spec);
+    if (a->files.dirfd >= 0 && recover_spec(a->files.dirfd, &spec, &bytes, &err) < 0) {
+        spec_fini(&spec); /* nobody can say (any more) what was asked for: the defaults */
+        spec_init(&spec);
+    }
+    return result_rejected_json(&spec.limits, verdict, reason, text, out);
 }
 
 void ending_result(struct active *a, const uint8_t *json, size_t len)

@@ -88,14 +88,6 @@ static void tell(struct child *c, uint64_t number, int r, const struct err *err,
 
 /* --- specifications --- */
 
-static void wiped_fini(struct buf *buf)
-{
-    if (buf->data != NULL) {
-        explicit_bzero(buf->data, buf->len);
-    }
-    buf_fini(buf);
-}
-
 /* A file that the front half may go on writing: everything is looked at in our copy of it. */
 static int read_file(int fd, struct buf *ret, struct err *err)
 {
@@ -150,7 +142,7 @@ static int refuse_host(const struct spec *spec, struct err *err)
 
 static int take_spec(int fd, struct spec *ret, size_t *ret_bytes, struct err *err)
 {
-    on_scope_exit(wiped_fini) struct buf text = BUF_INIT(SPEC_WIRE_MAX);
+    auto_wiped_buf struct buf text = BUF_INIT(SPEC_WIRE_MAX);
     int r = read_file(fd, &text, err);
 
     if (r == 0) {

@@ -27,20 +27,12 @@ static void interrupted(struct service *s, const char *id, const char *text)
     ending_waiting(s, id, AIRLOCK_SANDBOX_FAILURE, "daemon", text);
 }
 
-static int read_spec(struct service *s, const char *id, struct spec *ret, uint64_t *ret_bytes,
-                     struct err *err)
+int recover_spec(int dirfd, struct spec *ret, uint64_t *ret_bytes, struct err *err)
 {
-    auto_buf struct buf text = BUF_INIT(SPEC_WIRE_MAX);
-    auto_fd int dir = -1;
+    auto_wiped_buf struct buf text = BUF_INIT(SPEC_WIRE_MAX);
     auto_fd int file = -1;
-    int r = jobfiles_find(s->c.jobs_fd, id, &dir, err);
+    int r = jobfiles_spec(dirfd, &file, err);
 
-    if (r == 0) {
-        return err_set(err, ERR_HOST, ENOENT, "its directory is gone");
-    }
-    if (r > 0) {
-        r = jobfiles_spec(dir, &file, err);
-    }
     if (r == 0) {
         r = fd_read_all(file, "a job's specification", &text, err);
     }
@@ -50,11 +42,20 @@ static int read_spec(struct service *s, const char *id, struct spec *ret, uint64
     if (r == 0) {
         r = spec_check(ret, err);
     }
-    if (text.data != NULL) {
-        explicit_bzero(text.data, text.len);
-    }
     *ret_bytes = text.len;
-    return r < 0 ? r : 0;
+    return r;
+}
+
+static int read_spec(struct service *s, const char *id, struct spec *ret, uint64_t *ret_bytes,
+                     struct err *err)
+{
+    auto_fd int dir = -1;
+    int r = jobfiles_find(s->c.jobs_fd, id, &dir, err);
+
+    if (r == 0) {
+        return err_set(err, ERR_HOST, ENOENT, "its directory is gone");
+    }
+    return r < 0 ? r : recover_spec(dir, ret, ret_bytes, err);
 }
 
 static int restore(struct service *s, const struct job_info *info, struct err *err)

@@ -141,6 +141,9 @@ must_use int ending_read(const uint8_t *json, size_t len, struct ending_said *re
 
 /* recover.c: what the store says was accepted and has not ended. */
 must_use int recover_jobs(struct service *s, struct err *err) nonnull_all;
+/* The checked specification in a job's directory, into an initialised spec; its encoded size. */
+must_use int recover_spec(int dirfd, struct spec *ret, uint64_t *ret_bytes,
+                          struct err *err) nonnull_all;
 /* One answer to a question about a job of the daemon's life before. */
 void recover_answer(struct service *s, const struct asked_record *asked,
                     const struct launcher_answer *answer) nonnull_all;

@@ -21,10 +21,7 @@ struct submission {
 
 static void submission_fini(struct submission *sub)
 {
-    if (sub->wire.data != NULL) {
-        explicit_bzero(sub->wire.data, sub->wire.len);
-    }
-    buf_fini(&sub->wire);
+    buf_wipe(&sub->wire);
 }
 
 static void count_refused(struct service *s, enum metric_refusal why)

@@ -120,6 +120,14 @@ static void world_open(struct world *w, struct client *c)
     client_open(w, c);
 }
 
+static void world_open_unready(struct world *w, struct client *c)
+{
+    world_init(w, false);
+    fake_set_ready(w->service, false);
+    world_start(w);
+    client_open(w, c);
+}
+
 static void world_close(struct world *w, struct client *c)
 {
     client_close(c);
@@ -561,10 +569,7 @@ static void readiness_is_told_with_its_reason(void **state)
     static struct client c;
     struct world w;
 
-    world_init(&w, false);
-    fake_set_ready(w.service, false);
-    world_start(&w);
-    client_open(&w, &c);
+    world_open_unready(&w, &c);
     get(&w, &c, "/readyz", "");
     assert_answer(&w, &c, "\"detail\":\"the service is asked not to be\"");
     assert_memory_equal(c.text, "HTTP/1.1 503", 12);
@@ -578,10 +583,7 @@ static void what_is_not_known_yet_is_no_failure(void **state)
     static struct client c;
     struct world w;
 
-    world_init(&w, false);
-    fake_set_ready(w.service, false);
-    world_start(&w);
-    client_open(&w, &c);
+    world_open_unready(&w, &c);
     for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
         get(&w, &c, paths[i], "");
         assert_answer(&w, &c, "known yet\"");
