@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/kvm.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -24,7 +25,7 @@ static const struct seccomp_rule vcpu_rules[] = {
 };
 
 /*
- * The main thread: its descriptors as they are, waiting, telling processors (in the jail's namespace
+ * The I/O thread: its descriptors as they are, waiting, telling processors (in the jail's namespace
  * there is no other process), its end. clock_gettime: where the vDSO cannot answer.
  */
 static const struct seccomp_rule io_rules[] = {
@@ -71,6 +72,8 @@ int guard_prepare(bool may_save, struct err *err)
     size_t n = may_save ? ARRAY_LEN(all) : ARRAY_LEN(io_rules);
     int r = 0;
 
+    /* A heap of its own would cost a thread calls that it has not. */
+    (void)mallopt(M_ARENA_MAX, 1);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
         return err_sys(err, "PR_SET_NO_NEW_PRIVS");
     }

@@ -46,21 +46,40 @@ static void leave(int code)
     (void)syscall(SYS_exit_group, code);
 }
 
-/* Does body in a child behind the filter; the child's wait status. */
+struct work {
+    enum guard_kind kind;
+    void (*body)(const void *);
+    const void *arg;
+};
+
+static void *thread_of_work(void *arg)
+{
+    const struct work *work = arg;
+    struct err err = ERR_INIT;
+
+    if (guard_enter(work->kind, &err) < 0) {
+        leave(100);
+    }
+    work->body(work->arg);
+    leave(0);
+    return NULL;
+}
+
+/* Does body in a child's second thread, behind the filter; the child's wait status. */
 static int status_of(enum guard_kind kind, void (*body)(const void *), const void *arg)
 {
-    struct err err = ERR_INIT;
+    struct work work = {kind, body, arg};
+    pthread_t thread;
     int status = 0;
     pid_t pid = fork();
 
     assert_true(pid >= 0);
     if (pid == 0) {
         (void)alarm(TIMEOUT_S);
-        if (guard_enter(kind, &err) < 0) {
-            leave(100);
+        if (pthread_create(&thread, NULL, thread_of_work, &work) == 0) {
+            (void)pthread_join(thread, NULL);
         }
-        body(arg);
-        leave(0);
+        leave(101);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return status;
@@ -134,14 +153,14 @@ static void a_processor_s_thread_has_but_these_calls(void **state)
     check_all(GUARD_VCPU, allowed, ARRAY_LEN(allowed));
 }
 
-/* What both main threads have. */
+/* What both I/O threads have. */
 #define IO_CALLS                                                                                 \
     SYS_poll, SYS_ppoll, SYS_read, SYS_readv, SYS_pread64, SYS_preadv, SYS_write, SYS_writev,    \
         SYS_pwrite64, SYS_pwritev, SYS_recvfrom, SYS_recvmsg, SYS_sendto, SYS_sendmsg,           \
         SYS_getrandom, SYS_clock_gettime, SYS_futex, SYS_getpid, SYS_tgkill, SYS_rt_sigprocmask, \
         SYS_close, SYS_munmap, SYS_brk, SYS_exit_group, SYS_restart_syscall
 
-static void the_main_thread_has_but_these_calls(void **state)
+static void the_io_thread_has_but_these_calls(void **state)
 {
     static const long allowed[] = {IO_CALLS};
 
@@ -150,7 +169,7 @@ static void the_main_thread_has_but_these_calls(void **state)
     check_all(GUARD_IO, allowed, ARRAY_LEN(allowed));
 }
 
-static void the_main_thread_that_may_save_has_but_these_calls(void **state)
+static void the_io_thread_that_may_save_has_but_these_calls(void **state)
 {
     static const long allowed[] = {IO_CALLS, SYS_mremap};
 
@@ -381,7 +400,7 @@ static void save_work(const void *arg)
     buf_fini(&buf);
 }
 
-static void the_main_thread_can_serve_and_save(void **state)
+static void the_io_thread_can_serve_and_save(void **state)
 {
     auto_fd int file = memfd_create("disk", MFD_CLOEXEC);
     struct io_fds fds = {.file = file};
@@ -411,10 +430,10 @@ static void a_kind_that_was_not_prepared_is_an_error(void **state)
     assert_non_null(strstr(err.msg, "was prepared"));
 }
 
-TEST_MAIN(T(a_processor_s_thread_has_but_these_calls), T(the_main_thread_has_but_these_calls),
-          T(the_main_thread_that_may_save_has_but_these_calls),
+TEST_MAIN(T(a_processor_s_thread_has_but_these_calls), T(the_io_thread_has_but_these_calls),
+          T(the_io_thread_that_may_save_has_but_these_calls),
           T(an_ioctl_is_allowed_by_its_number_alone), T(an_ioctl_s_high_half_is_not_looked_at),
           T(other_architectures_calls_end_the_process),
           T(executable_memory_and_file_mappings_end_the_process), T(a_processor_s_thread_can_work),
-          T(a_filter_is_one_thread_s), T(the_main_thread_can_serve_and_save),
+          T(a_filter_is_one_thread_s), T(the_io_thread_can_serve_and_save),
           T(a_kind_that_was_not_prepared_is_an_error))
