@@ -18,7 +18,7 @@ enum guard_kind {
     GUARD_IO_SAVE /* that of a machine that may be saved: it reads KVM's state, too */
 };
 
-/* Compiles all filters; allocates, and makes all threads share one heap. Before the first thread. ERR_HOST. */
-must_use int guard_prepare(bool may_save, struct err *err) nonnull_all;
+/* Before the first thread: all share one heap, since one of its own would cost a thread calls that it has not. */
+void guard_prepare(void);
 /* The calling thread enters its filter, for good. ERR_HOST. */
 must_use int guard_enter(enum guard_kind kind, struct err *err) nonnull_all;

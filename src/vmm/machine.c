@@ -351,7 +351,7 @@ int machine_run(struct machine *m, void *(*io)(void *), struct err *err)
     pthread_t thread;
     int r = vcpu_prepare(err);
 
-    r = r < 0 ? r : guard_prepare(may_save(m->options), err);
+    guard_prepare();
     for (unsigned int i = 1; r == 0 && i < m->n_vcpus; i++) {
         r = vcpu_start(&m->vcpus[i], err);
     }

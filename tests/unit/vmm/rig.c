@@ -18,10 +18,8 @@ const struct machine_options rig_plain = {.memory_bytes = 128 * MIB,
                                           .console = true,
                                           .cmdline = ""};
 
-int guard_prepare(bool may_save, struct err *err)
+void guard_prepare(void)
 {
-    (void)may_save, (void)err;
-    return 0;
 }
 
 int guard_enter(enum guard_kind kind, struct err *err)
