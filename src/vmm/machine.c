@@ -29,10 +29,12 @@
 #define MSR_MTRR_DEFAULT 0x2ffu
 #define MTRR_ON_WB       0x806u
 
+/* All else is zeros, which a clone does not write: most of its pages are not touched before it runs. */
 static void set_empty(struct machine *m)
 {
-    *m = (struct machine){
-        .vm_fd = -1, .mem = GMEM_INIT, .stop_fd = -1, .serial = {.fd = -1, .wake_fd = -1}};
+    m->vm_fd = -1;
+    m->stop_fd = -1;
+    serial_init(&m->serial, -1, -1);
     for (unsigned int i = 0; i < LAYOUT_VCPUS_MAX; i++) {
         m->vcpus[i].fd = -1;
     }
@@ -240,6 +242,7 @@ void machine_free(struct machine *m)
     gmem_fini(&m->mem);
     (void)pthread_cond_destroy(&m->turn);
     (void)pthread_mutex_destroy(&m->lock);
+    *m = (struct machine){.options = NULL};
     set_empty(m);
 }
 

@@ -71,6 +71,7 @@ struct machine {
 /*
  * Makes the machine that the options and descriptors describe, up to before its first instruction:
  * its memory, KVM's side of it, devices. Then either boot_load() or snapshot_restore() fills it.
+ * *ret is zeros, or was freed.
  */
 must_use int machine_make(const struct machine_options *options, struct machine *ret,
                           struct err *err) nonnull_all;

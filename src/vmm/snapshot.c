@@ -375,32 +375,29 @@ static int restore_sections(struct machine *m, struct wire_in *in, struct err *e
 }
 
 /* As many bytes as the header says, if it is one; in a template's file something else follows. */
-static int read_file(int fd, struct buf *ret, struct err *err)
+static int read_file(int fd, uint8_t data[SNAPSHOT_BYTES_MAX], size_t *ret_len, struct err *err)
 {
-    uint8_t *at = NULL;
-    size_t got = 0;
-    int r = buf_reserve(ret, SNAPSHOT_BYTES_MAX, &at);
+    size_t head = 0;
+    size_t body = 0;
+    int r = fd_read_full(fd, data, HEADER_BYTES, &head, err);
 
-    if (r < 0) {
-        return err_sys_num(err, -r, "the saved machine");
-    }
-    r = fd_read_full(fd, at, HEADER_BYTES, &ret->len, err);
-    if (r == 0 && ret->len == HEADER_BYTES) {
-        size_t len = wire_get_u32(at + 12);
+    if (r == 0 && head == HEADER_BYTES) {
+        size_t len = wire_get_u32(data + 12);
         size_t room = SNAPSHOT_BYTES_MAX - HEADER_BYTES;
 
-        r = fd_read_full(fd, at + HEADER_BYTES, len < room ? len : room, &got, err);
-        ret->len += got;
+        r = fd_read_full(fd, data + HEADER_BYTES, len < room ? len : room, &body, err);
     }
+    *ret_len = head + body;
     return r;
 }
 
 int snapshot_restore(struct machine *m, int fd, struct err *err)
 {
-    auto_buf struct buf file = BUF_INIT(SNAPSHOT_BYTES_MAX);
+    static uint8_t file[SNAPSHOT_BYTES_MAX]; /* only what is read has pages */
     struct wire_in in = {.at = NULL};
-    int r = read_file(fd, &file, err);
+    size_t len = 0;
+    int r = read_file(fd, file, &len, err);
 
-    r = r < 0 ? r : snapshot_open(file.data, file.len, &in, err);
+    r = r < 0 ? r : snapshot_open(file, len, &in, err);
     return r < 0 ? r : restore_sections(m, &in, err);
 }
