@@ -77,7 +77,7 @@ static int assemble(enum guard_kind kind, struct seccomp_filter *ret, struct err
 
 void guard_prepare(void)
 {
-    (void)mallopt(M_ARENA_MAX, 1);
+    (void)mallopt(M_ARENA_MAX, 1); /* NOLINT(concurrency-mt-unsafe): before the first thread */
 }
 
 int guard_enter(enum guard_kind kind, struct err *err)

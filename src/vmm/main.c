@@ -61,6 +61,7 @@ static void *serve(void *machine)
 {
     struct err err = ERR_INIT;
 
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the only thread that ends the process once it is there */
     exit(machine_serve(machine, &err) < 0 ? complain(&err, exit_code(&err)) : START_EXIT_OFF);
 }
 
