@@ -9,8 +9,9 @@
 #include "vmm/layout.h"
 
 #define PAGE_BYTES 4096u
-/* Of each range beside the mapping that is there to be missed, and of the base's alignment. */
-#define GUARD_BYTES (2 * MIB)
+/* Of the base's alignment, and at least of each range beside it that is there to be missed. */
+#define GUARD_BYTES  (2 * MIB)
+#define AROUND_BYTES (3 * GUARD_BYTES)
 
 static int check_file(int fd, uint64_t size, struct err *err)
 {
@@ -29,11 +30,10 @@ static int check_file(int fd, uint64_t size, struct err *err)
 
 int gmem_map(int fd, bool shared, uint64_t size, struct gmem *ret, struct err *err)
 {
-    size_t total = (size_t)(size + 3 * GUARD_BYTES);
+    size_t total = (size_t)(size + AROUND_BYTES);
     int flags = shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE;
     uint8_t *start = NULL;
     uint8_t *base = NULL;
-    size_t head = 0;
     int r = 0;
 
     if (size < LAYOUT_RAM_MIN || size > LAYOUT_RAM_MAX || size % PAGE_BYTES != 0) {
@@ -54,18 +54,13 @@ int gmem_map(int fd, bool shared, uint64_t size, struct gmem *ret, struct err *e
     if (start == MAP_FAILED) {
         return err_sys(err, "guest memory: no room for %" PRIu64 " bytes", size);
     }
-    /* What lies before the first guard, which ends at a multiple of its size. */
-    head = (size_t)(-(uintptr_t)start % GUARD_BYTES);
-    base = start + head + GUARD_BYTES;
+    base = start + GUARD_BYTES + -(uintptr_t)start % GUARD_BYTES;
     if (mmap(base, size, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0) == MAP_FAILED) {
         r = err_sys(err, "guest memory: cannot map %" PRIu64 " bytes", size);
         (void)munmap(start, total);
         return r;
     }
-    if (head > 0) {
-        (void)munmap(start, head);
-    }
-    (void)munmap(base + size + GUARD_BYTES, GUARD_BYTES - head);
+    ret->around = start;
     ret->base = base;
     ret->size = size;
     ret->low = size < LAYOUT_LOW_MAX ? size : LAYOUT_LOW_MAX;
@@ -75,7 +70,7 @@ int gmem_map(int fd, bool shared, uint64_t size, struct gmem *ret, struct err *e
 void gmem_fini(struct gmem *mem)
 {
     if (mem->base != NULL) {
-        (void)munmap(mem->base - GUARD_BYTES, mem->size + 2 * GUARD_BYTES);
+        (void)munmap(mem->around, mem->size + AROUND_BYTES);
     }
     *mem = (struct gmem)GMEM_INIT;
 }

@@ -15,9 +15,10 @@
 #include "base/err.h"
 
 struct gmem {
-    uint8_t *base; /* host address of the file's first byte; NULL = empty value */
-    uint64_t size; /* bytes of all RAM, whole pages */
-    uint64_t low;  /* bytes below the hole */
+    uint8_t *base;   /* host address of the file's first byte; NULL = empty value */
+    uint8_t *around; /* where the mapping begins of which it is the middle */
+    uint64_t size;   /* bytes of all RAM, whole pages */
+    uint64_t low;    /* bytes below the hole */
 };
 
 #define GMEM_INIT    \

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/kvm.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -24,7 +25,7 @@ static const struct seccomp_rule vcpu_rules[] = {
 };
 
 /*
- * The main thread: its descriptors as they are, waiting, telling processors (in the jail's namespace
+ * The I/O thread: its descriptors as they are, waiting, telling processors (in the jail's namespace
  * there is no other process), its end. clock_gettime: where the vDSO cannot answer.
  */
 static const struct seccomp_rule io_rules[] = {
@@ -62,38 +63,35 @@ static const struct seccomp_rule save_rules[] = {
     IOCTL(KVM_GET_TSC_KHZ),
 };
 
-static struct seccomp_filter filters[3]; /* by enum guard_kind; of the process, for its life */
-
-int guard_prepare(bool may_save, struct err *err)
+static int assemble(enum guard_kind kind, struct seccomp_filter *ret, struct err *err)
 {
-    struct seccomp_rule all[ARRAY_LEN(io_rules) + ARRAY_LEN(save_rules)];
-    enum guard_kind io = may_save ? GUARD_IO_SAVE : GUARD_IO;
-    size_t n = may_save ? ARRAY_LEN(all) : ARRAY_LEN(io_rules);
-    int r = 0;
+    struct seccomp_rule io[ARRAY_LEN(io_rules) + ARRAY_LEN(save_rules)];
 
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
-        return err_sys(err, "PR_SET_NO_NEW_PRIVS");
+    if (kind == GUARD_VCPU) {
+        return seccomp_assemble(vcpu_rules, ARRAY_LEN(vcpu_rules), ret, err);
     }
-    for (size_t i = 0; i < ARRAY_LEN(filters); i++) {
-        seccomp_filter_fini(&filters[i]);
-    }
-    memcpy(all, io_rules, sizeof(io_rules));
-    memcpy(all + ARRAY_LEN(io_rules), save_rules, sizeof(save_rules));
-    r = seccomp_assemble(all, n, &filters[io], err);
-    if (r == 0) {
-        r = seccomp_assemble(vcpu_rules, ARRAY_LEN(vcpu_rules), &filters[GUARD_VCPU], err);
-    }
-    return r < 0 ? err_wrap(err, "the system call filters of the monitor's threads") : 0;
+    memcpy(io, io_rules, sizeof(io_rules));
+    memcpy(io + ARRAY_LEN(io_rules), save_rules, sizeof(save_rules));
+    return seccomp_assemble(io, kind == GUARD_IO ? ARRAY_LEN(io_rules) : ARRAY_LEN(io), ret, err);
+}
+
+void guard_prepare(void)
+{
+    (void)mallopt(M_ARENA_MAX, 1); /* NOLINT(concurrency-mt-unsafe): before the first thread */
 }
 
 int guard_enter(enum guard_kind kind, struct err *err)
 {
-    int r = 0;
+    /* Not released: free() may want calls that the filter has not. */
+    struct seccomp_filter filter = SECCOMP_FILTER_INIT;
+    int r = assemble(kind, &filter, err);
 
-    if (filters[kind].code == NULL) {
-        return err_set(err, ERR_HOST, ENOENT,
-                       "no system call filter was prepared for thread kind %u", kind);
+    if (r < 0) {
+        return err_wrap(err, "the system call filter of a thread");
     }
-    r = seccomp_load_filter(&filters[kind], NULL);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
+        return err_sys(err, "PR_SET_NO_NEW_PRIVS");
+    }
+    r = seccomp_load_filter(&filter, NULL);
     return r < 0 ? err_sys_num(err, -r, "enter a system call filter") : 0;
 }

@@ -1,9 +1,10 @@
 /*
  * How it works: machine_make() asks KVM for everything in the order that KVM wants (interrupt
  * controllers before processors); nothing is asked twice and nothing that a restored machine does
- * not need, since this is what a clone waits for. machine_run() starts one thread for each processor
- * and is itself the I/O thread. Whoever finds that the machine's end has come says so with
- * machine_stop(), which wakes the I/O thread; only that thread ends the others.
+ * not need, since this is what a clone waits for. For the same reason the thread that did so goes on as
+ * processor 0: nothing is woken and nothing moves to another CPU before the guest's first instruction,
+ * and the I/O thread comes up while the guest runs already. Whoever finds that the machine's end has
+ * come says so with machine_stop(), which wakes the I/O thread; only that thread ends the others.
  */
 #include "vmm/machine.h"
 
@@ -17,7 +18,9 @@
 #include "vmm/guard.h"
 #include "vmm/loop.h"
 
-#define PAUSE_NS         (10 * NS_PER_S)
+#define PAUSE_NS (10 * NS_PER_S)
+/* Of a thread: it runs small functions of ours and no library that wants more. */
+#define STACK_BYTES      (256 * KIB)
 #define QUEUE_NOTIFY     0x50u       /* virtio 1.2, 4.2.2 */
 #define VENDOR_INTEL_EBX 0x756e6547u /* "Genu" of leaf 0 */
 
@@ -26,10 +29,12 @@
 #define MSR_MTRR_DEFAULT 0x2ffu
 #define MTRR_ON_WB       0x806u
 
+/* All else is zeros, which a clone does not write: most of its pages are not touched before it runs. */
 static void set_empty(struct machine *m)
 {
-    *m = (struct machine){
-        .vm_fd = -1, .mem = GMEM_INIT, .stop_fd = -1, .serial = {.fd = -1, .wake_fd = -1}};
+    m->vm_fd = -1;
+    m->stop_fd = -1;
+    serial_init(&m->serial, -1, -1);
     for (unsigned int i = 0; i < LAYOUT_VCPUS_MAX; i++) {
         m->vcpus[i].fd = -1;
     }
@@ -237,6 +242,7 @@ void machine_free(struct machine *m)
     gmem_fini(&m->mem);
     (void)pthread_cond_destroy(&m->turn);
     (void)pthread_mutex_destroy(&m->lock);
+    *m = (struct machine){.options = NULL};
     set_empty(m);
 }
 
@@ -295,6 +301,7 @@ int machine_mute(struct machine *m, struct err *err)
     return r;
 }
 
+/* The order, and until each has seen it. */
 static void end_vcpus(struct machine *m)
 {
     for (unsigned int i = 0; i < m->n_vcpus; i++) {
@@ -302,24 +309,24 @@ static void end_vcpus(struct machine *m)
     }
     (void)pthread_mutex_lock(&m->lock);
     (void)pthread_cond_broadcast(&m->turn);
-    (void)pthread_mutex_unlock(&m->lock);
     for (unsigned int i = 0; i < m->n_vcpus; i++) {
-        vcpu_join(&m->vcpus[i]);
+        while (m->vcpus[i].started && !m->vcpus[i].paused) {
+            (void)pthread_cond_wait(&m->turn, &m->lock);
+        }
     }
+    (void)pthread_mutex_unlock(&m->lock);
 }
 
-int machine_run(struct machine *m, struct err *err)
+static bool may_save(const struct machine_options *o)
 {
-    const struct machine_options *o = m->options;
-    bool may_save = o->memory_file && !o->restore;
-    int r = vcpu_prepare(err);
+    return o->memory_file && !o->restore;
+}
 
-    r = r < 0 ? r : guard_prepare(may_save, err);
-    for (unsigned int i = 0; r == 0 && i < m->n_vcpus; i++) {
-        r = vcpu_start(&m->vcpus[i], err);
-    }
-    r = r < 0 ? r : guard_enter(may_save ? GUARD_IO_SAVE : GUARD_IO, err);
-    r = r == 0 && o->restore ? control_tell(START_CONTROL_GOES, NULL, err) : r;
+int machine_serve(struct machine *m, struct err *err)
+{
+    int r = guard_enter(may_save(m->options) ? GUARD_IO_SAVE : GUARD_IO, err);
+
+    r = r == 0 && m->options->restore ? control_tell(START_CONTROL_GOES, NULL, err) : r;
     r = r < 0 ? r : loop_run(m, err);
     end_vcpus(m);
     if (r < 0 || m->end == MACHINE_OFF) {
@@ -327,4 +334,43 @@ int machine_run(struct machine *m, struct err *err)
     }
     *err = m->why;
     return -err->errnum;
+}
+
+int machine_thread(void *(*run)(void *), void *arg, pthread_t *ret, struct err *err)
+{
+    pthread_attr_t attr;
+    int r = pthread_attr_init(&attr);
+
+    if (r == 0) {
+        r = pthread_attr_setstacksize(&attr, STACK_BYTES);
+        r = r == 0 ? pthread_create(ret, &attr, run, arg) : r;
+        (void)pthread_attr_destroy(&attr);
+    }
+    return r != 0 ? err_sys_num(err, r, "start a thread") : 0;
+}
+
+int machine_run(struct machine *m, void *(*io)(void *), struct err *err)
+{
+    pthread_t thread;
+    int r = vcpu_prepare(err);
+
+    guard_prepare();
+    for (unsigned int i = 1; r == 0 && i < m->n_vcpus; i++) {
+        r = vcpu_start(&m->vcpus[i], err);
+    }
+    if (r == 0) {
+        vcpu_adopt(&m->vcpus[0]);
+        r = machine_thread(io, m, &thread, err);
+    }
+    if (r == 0) {
+        vcpu_run(&m->vcpus[0]);
+        (void)pthread_join(thread, NULL);
+    } else {
+        m->vcpus[0].started = false;
+        end_vcpus(m);
+    }
+    for (unsigned int i = 1; i < m->n_vcpus; i++) {
+        vcpu_join(&m->vcpus[i]);
+    }
+    return r;
 }

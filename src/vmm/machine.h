@@ -2,9 +2,10 @@
  * machine.h - the machine: memory, interrupt controllers, processors, devices, and the threads that
  * run it.
  *
- * Threads: the main thread is the I/O thread (machine_run(): poll over kicks, channel, console,
- * control); each processor has one (vcpu.h). One lock guards every device; a vCPU thread takes it
- * for a register access, the I/O thread for a batch of requests, nobody while it waits.
+ * Threads: each processor has one (vcpu.h), the first one that which made the machine; the I/O thread
+ * (machine_serve()) polls over kicks, channel, console and control. One lock guards every device; a
+ * vCPU thread takes it for a register access, the I/O thread for a batch of requests, nobody while
+ * it waits.
  */
 #pragma once
 
@@ -70,13 +71,23 @@ struct machine {
 /*
  * Makes the machine that the options and descriptors describe, up to before its first instruction:
  * its memory, KVM's side of it, devices. Then either boot_load() or snapshot_restore() fills it.
+ * *ret is zeros, or was freed.
  */
 must_use int machine_make(const struct machine_options *options, struct machine *ret,
                           struct err *err) nonnull_all;
 void machine_free(struct machine *m) nonnull_all;
 
-/* Starts the processors and serves them until the end. ERR_GUEST or ERR_HOST; 0: MACHINE_OFF. */
-must_use int machine_run(struct machine *m, struct err *err) nonnull_all;
+/*
+ * Starts all threads. io(m) is the I/O thread's life: it calls machine_serve() and ends the process, or
+ * returns. The caller becomes processor 0, behind its filter; 0 when all threads have ended. ERR_HOST:
+ * nothing runs.
+ */
+must_use int machine_run(struct machine *m, void *(*io)(void *), struct err *err) nonnull_all;
+/* Serves the processors until all have ended. ERR_GUEST or ERR_HOST; 0: MACHINE_OFF. */
+must_use int machine_serve(struct machine *m, struct err *err) nonnull_all;
+/* A thread with a small stack; what names it in the error. ERR_HOST. */
+must_use int machine_thread(void *(*run)(void *), void *arg, pthread_t *ret,
+                            struct err *err) nonnull_all;
 
 /*
  * The end, from any thread that does not hold the lock; the first one counts. why may be NULL for

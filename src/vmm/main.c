@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -55,6 +56,15 @@ static int boot(struct machine *m, int initramfs, struct err *err)
     return r < 0 ? r : boot_enter(m->vcpus[0].fd, &entry, err);
 }
 
+/* The I/O thread: how the machine ends, the process ends. */
+static void *serve(void *machine)
+{
+    struct err err = ERR_INIT;
+
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): the only thread that ends the process once it is there */
+    exit(machine_serve(machine, &err) < 0 ? complain(&err, exit_code(&err)) : START_EXIT_OFF);
+}
+
 int main(int argc, char **argv)
 {
     static struct machine machine; /* large; released with the process */
@@ -79,8 +89,8 @@ int main(int argc, char **argv)
     } else if (boot(&machine, initramfs, &err) < 0) {
         return complain(&err, exit_code(&err));
     }
-    if (machine_run(&machine, &err) < 0) {
+    if (machine_run(&machine, serve, &err) < 0) {
         return complain(&err, exit_code(&err));
     }
-    return START_EXIT_OFF;
+    return START_EXIT_HOST; /* not reached */
 }

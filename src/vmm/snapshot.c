@@ -22,12 +22,22 @@
 
 static const char magic[] = {'A', 'L', 'K', 'V', 'M', 'S', 'T', '1'};
 
-static uint64_t fnv1a(const uint8_t *data, size_t len)
+/* Each step is a bijection of the sum and of what comes in: one damaged word always shows. */
+static uint64_t sum_step(uint64_t sum, uint64_t word)
 {
-    uint64_t sum = 0xcbf29ce484222325ull;
+    sum = (sum ^ word) * 0x9e3779b97f4a7c15ull;
+    return sum ^ sum >> 32;
+}
 
-    for (size_t i = 0; i < len; i++) {
-        sum = (sum ^ data[i]) * 0x100000001b3ull;
+uint64_t snapshot_sum(const uint8_t *data, size_t len)
+{
+    uint64_t sum = len;
+
+    for (; len >= sizeof(uint64_t); data += sizeof(uint64_t), len -= sizeof(uint64_t)) {
+        sum = sum_step(sum, wire_get_u64(data));
+    }
+    for (; len > 0; data++, len--) {
+        sum = sum_step(sum, *data);
     }
     return sum;
 }
@@ -164,7 +174,7 @@ int snapshot_save(struct machine *m, int fd, struct err *err)
     memcpy(file.data, magic, sizeof(magic));
     wire_put_u32(file.data + 8, SNAPSHOT_VERSION);
     wire_put_u32(file.data + 12, (uint32_t)len);
-    wire_put_u64(file.data + 16, fnv1a(file.data + HEADER_BYTES, len));
+    wire_put_u64(file.data + 16, snapshot_sum(file.data + HEADER_BYTES, len));
     return fd_write_full(fd, file.data, file.len, err);
 }
 
@@ -183,7 +193,7 @@ int snapshot_open(const uint8_t *data, size_t len, struct wire_in *ret, struct e
         return err_usage(err, "the saved machine has %zu bytes and should have %u",
                          len - HEADER_BYTES, wire_get_u32(data + 12));
     }
-    if (wire_get_u64(data + 16) != fnv1a(data + HEADER_BYTES, len - HEADER_BYTES)) {
+    if (wire_get_u64(data + 16) != snapshot_sum(data + HEADER_BYTES, len - HEADER_BYTES)) {
         return err_usage(err, "the saved machine is damaged: its checksum differs");
     }
     *ret = (struct wire_in){.at = data + HEADER_BYTES, .left = len - HEADER_BYTES};
@@ -365,32 +375,29 @@ static int restore_sections(struct machine *m, struct wire_in *in, struct err *e
 }
 
 /* As many bytes as the header says, if it is one; in a template's file something else follows. */
-static int read_file(int fd, struct buf *ret, struct err *err)
+static int read_file(int fd, uint8_t data[SNAPSHOT_BYTES_MAX], size_t *ret_len, struct err *err)
 {
-    uint8_t *at = NULL;
-    size_t got = 0;
-    int r = buf_reserve(ret, SNAPSHOT_BYTES_MAX, &at);
+    size_t head = 0;
+    size_t body = 0;
+    int r = fd_read_full(fd, data, HEADER_BYTES, &head, err);
 
-    if (r < 0) {
-        return err_sys_num(err, -r, "the saved machine");
-    }
-    r = fd_read_full(fd, at, HEADER_BYTES, &ret->len, err);
-    if (r == 0 && ret->len == HEADER_BYTES) {
-        size_t len = wire_get_u32(at + 12);
+    if (r == 0 && head == HEADER_BYTES) {
+        size_t len = wire_get_u32(data + 12);
         size_t room = SNAPSHOT_BYTES_MAX - HEADER_BYTES;
 
-        r = fd_read_full(fd, at + HEADER_BYTES, len < room ? len : room, &got, err);
-        ret->len += got;
+        r = fd_read_full(fd, data + HEADER_BYTES, len < room ? len : room, &body, err);
     }
+    *ret_len = head + body;
     return r;
 }
 
 int snapshot_restore(struct machine *m, int fd, struct err *err)
 {
-    auto_buf struct buf file = BUF_INIT(SNAPSHOT_BYTES_MAX);
+    static uint8_t file[SNAPSHOT_BYTES_MAX]; /* only what is read has pages */
     struct wire_in in = {.at = NULL};
-    int r = read_file(fd, &file, err);
+    size_t len = 0;
+    int r = read_file(fd, file, &len, err);
 
-    r = r < 0 ? r : snapshot_open(file.data, file.len, &in, err);
+    r = r < 0 ? r : snapshot_open(file, len, &in, err);
     return r < 0 ? r : restore_sections(m, &in, err);
 }

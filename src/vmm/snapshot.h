@@ -4,7 +4,7 @@
  *    0  magic "ALKVMST1"    8 bytes
  *    8  u32 version         SNAPSHOT_VERSION
  *   12  u32 length          bytes of what follows the header
- *   16  u64 checksum        FNV-1a 64 of what follows (damage, not malice: the template's digest is for that)
+ *   16  u64 checksum        snapshot_sum() of what follows (damage, not malice: the template's digest is for that)
  *   24  sections            u32 tag, u32 length, bytes; in this order, each exactly once, no others
  *
  * Sections: MACH (memory bytes, vCPUs, slots, sleep register), CPUI (the table the guest saw), one
@@ -19,7 +19,7 @@
 
 #include "vmm/machine.h"
 
-#define SNAPSHOT_VERSION   2u
+#define SNAPSHOT_VERSION   3u
 #define SNAPSHOT_BYTES_MAX (1 * MIB)
 
 /* All processors must be paused, every device idle. Writes to fd at its offset, whole. */
@@ -32,6 +32,8 @@ must_use int snapshot_save(struct machine *m, int fd, struct err *err) nonnull_a
 must_use int snapshot_restore(struct machine *m, int fd, struct err *err) nonnull_all;
 
 /* The parts, for tests and fuzzing: nothing of KVM in them. */
+/* In words, since a clone waits for it. */
+uint64_t snapshot_sum(const uint8_t *data, size_t len) nonnull_all;
 /* Header and checksum: 0 and what follows, or ERR_USAGE. data outlives *ret. */
 must_use int snapshot_open(const uint8_t *data, size_t len, struct wire_in *ret, struct err *err)
     nonnull_args(3, 4);

@@ -40,6 +40,11 @@ struct msrs {
     struct kvm_msr_entry entries[MSRS_MAX];
 };
 
+struct one_msr {
+    uint32_t n, pad;
+    struct kvm_msr_entry entry;
+};
+
 /* struct kvm_msr_list, with room. */
 struct msr_list {
     uint32_t n;
@@ -141,14 +146,16 @@ static int msrs_get(const struct vcpu *v, struct msrs *ret, struct err *err)
     return r < 0 ? r : msrs_pass(v, KVM_SET_MSRS, "KVM_SET_MSRS", ret, err);
 }
 
-static int msrs_set(const struct vcpu *v, struct msrs *list, struct err *err)
+/* msrs: begins as struct kvm_msrs does. */
+static int msrs_set(const struct vcpu *v, void *msrs, struct err *err)
 {
-    int r = list->n == 0 ? 0 : KVM_DO(v->fd, KVM_SET_MSRS, list, err);
+    const struct kvm_msrs *list = msrs;
+    int r = list->nmsrs == 0 ? 0 : KVM_DO(v->fd, KVM_SET_MSRS, msrs, err);
 
     if (r < 0) {
         return r;
     }
-    if ((uint32_t)r < list->n) {
+    if ((uint32_t)r < list->nmsrs) {
         return err_usage(err,
                          "this host's KVM does not take MSR 0x%x = 0x%llx of the saved machine",
                          list->entries[r].index, list->entries[r].data);
@@ -229,13 +236,13 @@ static int set_tsc_rate(const struct vcpu *v, uint32_t khz, struct err *err)
  */
 static int set_tsc_apart(const struct vcpu *v, const struct msrs *list, struct err *err)
 {
-    struct msrs one = {.n = 0};
+    struct one_msr one = {.n = 0};
 
     for (uint32_t i = 0; v->index == 0 && i < list->n; i++) {
         if (list->entries[i].index == MSR_TSC) {
             one.n = 1;
-            one.entries[0] = list->entries[i];
-            one.entries[0].data += 1ull << 40;
+            one.entry = list->entries[i];
+            one.entry.data += 1ull << 40;
         }
     }
     return msrs_set(v, &one, err);
@@ -250,17 +257,19 @@ static int tell_stopped(const struct vcpu *v, struct err *err)
     return r < 0 && r != -EINVAL ? err_sys_num(err, -r, "KVM_KVMCLOCK_CTRL") : 0;
 }
 
-static int set_all(const struct vcpu *v, struct image *s, uint8_t *xsave, struct msrs *msrs,
+/* xsave: of s->xsave_bytes; KVM only reads it. */
+static int set_all(const struct vcpu *v, struct image *s, const uint8_t *xsave, struct msrs *msrs,
                    struct err *err)
 {
-    struct msrs late = {.n = 0};
+    struct one_msr late = {.n = 0};
 
     if (msrs->n > 0 && msrs->entries[msrs->n - 1].index == MSR_TSC_DEADLINE) {
-        late.entries[late.n++] = msrs->entries[--msrs->n];
+        late.entry = msrs->entries[--msrs->n];
+        late.n = 1;
     }
     if (set_tsc_rate(v, s->tsc_khz, err) < 0 || KVM_DO(v->fd, KVM_SET_SREGS, &s->sregs, err) < 0 ||
         (s->has_xcrs && KVM_DO(v->fd, KVM_SET_XCRS, &s->xcrs, err) < 0) ||
-        (s->xsave_bytes > 0 ? KVM_DO(v->fd, KVM_SET_XSAVE, xsave, err)
+        (s->xsave_bytes > 0 ? KVM_DO(v->fd, KVM_SET_XSAVE, (void *)(uintptr_t)xsave, err)
                             : KVM_DO(v->fd, KVM_SET_FPU, &s->fpu, err)) < 0 ||
         KVM_DO(v->fd, KVM_SET_REGS, &s->regs, err) < 0 || set_tsc_apart(v, msrs, err) < 0 ||
         msrs_set(v, msrs, err) < 0 || KVM_DO(v->fd, KVM_SET_LAPIC, &s->lapic, err) < 0 ||
@@ -276,7 +285,7 @@ int vcpu_restore(struct vcpu *v, struct wire_in *in, struct err *err)
 {
     const struct kvm_host *kvm = &v->machine->kvm;
     const uint8_t *at = wire_take(in, sizeof(struct image));
-    uint8_t xsave[XSAVE_MAX];
+    const uint8_t *xsave = NULL;
     struct msrs msrs = {.n = 0};
     struct image s;
     int r = 0;
@@ -285,7 +294,7 @@ int vcpu_restore(struct vcpu *v, struct wire_in *in, struct err *err)
         return err_usage(err, "the state of processor %u is too short", v->index);
     }
     memcpy(&s, at, sizeof(s));
-    if (s.xsave_bytes != kvm->xsave_size || s.xsave_bytes > sizeof(xsave) ||
+    if (s.xsave_bytes != kvm->xsave_size || s.xsave_bytes > XSAVE_MAX ||
         s.has_xcrs != kvm->has_xcrs) {
         return err_usage(err,
                          "the saved machine's XSAVE area has %u bytes (%s XCRs), this host's %zu "
@@ -293,9 +302,9 @@ int vcpu_restore(struct vcpu *v, struct wire_in *in, struct err *err)
                          s.xsave_bytes, s.has_xcrs != 0 ? "with" : "without", kvm->xsave_size,
                          kvm->has_xcrs ? "with" : "without");
     }
-    at = wire_take(in, s.xsave_bytes);
+    xsave = wire_take(in, s.xsave_bytes);
+    at = xsave;
     if (at != NULL && s.n_msrs <= MSRS_MAX) {
-        memcpy(xsave, at, s.xsave_bytes);
         msrs.n = s.n_msrs;
         at = wire_take(in, msrs.n * sizeof(msrs.entries[0]));
     }

@@ -9,9 +9,6 @@
 #include "vmm/guard.h"
 #include "vmm/machine.h"
 
-/* It runs small functions of ours and no library that wants more. */
-#define STACK_BYTES (256 * KIB)
-
 static void nothing(int signal)
 {
     (void)signal; /* that the system call ended is all it is for */
@@ -204,9 +201,8 @@ static void run_guest(struct vcpu *v)
     }
 }
 
-static void *vcpu_main(void *arg)
+void vcpu_run(struct vcpu *v)
 {
-    struct vcpu *v = arg;
     struct machine *m = v->machine;
     struct err err = ERR_INIT;
 
@@ -219,24 +215,26 @@ static void *vcpu_main(void *arg)
     v->paused = true;
     (void)pthread_cond_broadcast(&m->turn);
     (void)pthread_mutex_unlock(&m->lock);
+}
+
+static void *vcpu_main(void *arg)
+{
+    vcpu_run(arg);
     return NULL;
 }
 
 int vcpu_start(struct vcpu *v, struct err *err)
 {
-    pthread_attr_t attr;
-    int r = pthread_attr_init(&attr);
+    int r = machine_thread(vcpu_main, v, &v->thread, err);
 
-    if (r == 0) {
-        r = pthread_attr_setstacksize(&attr, STACK_BYTES);
-        r = r == 0 ? pthread_create(&v->thread, &attr, vcpu_main, v) : r;
-        (void)pthread_attr_destroy(&attr);
-    }
-    if (r != 0) {
-        return err_sys_num(err, r, "thread of processor %u", v->index);
-    }
+    v->started = r == 0;
+    return r < 0 ? err_wrap(err, "processor %u", v->index) : 0;
+}
+
+void vcpu_adopt(struct vcpu *v)
+{
+    v->thread = pthread_self();
     v->started = true;
-    return 0;
 }
 
 void vcpu_kick(struct vcpu *v, enum vcpu_order order)

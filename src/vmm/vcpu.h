@@ -1,5 +1,5 @@
 /*
- * vcpu.h - one virtual processor: its thread, its run loop, its exits.
+ * vcpu.h - one virtual processor: its run loop, its exits, its thread.
  *
  * A processor leaves KVM_RUN for a port, for an address that is no RAM, because it is told to
  * (vcpu_kick(): a signal, with immediate_exit set first, so that none is lost), or for good. What an
@@ -32,9 +32,9 @@ struct vcpu {
     struct kvm_run *run;
     size_t run_size;
     pthread_t thread;
-    bool started;
+    bool started;     /* it has a thread */
     atomic_int order; /* enum vcpu_order */
-    bool paused;      /* it stands still, or its thread is gone; the machine's lock */
+    bool paused;      /* it stands still, or has ended; the machine's lock */
 };
 
 /* The signal that vcpu_kick() sends; vcpu_prepare() installs its empty handler, once a process. */
@@ -49,9 +49,13 @@ void vcpu_fini(struct vcpu *v) nonnull_all;
 /* Tells KVM what it is: machine.cpuid, and its APIC id. Before it runs; ERR_HOST. */
 must_use int vcpu_set_cpuid(struct vcpu *v, struct err *err) nonnull_all;
 
-/* Starts its thread (which first enters its system call filter). ERR_HOST. */
+/* Enters the filter of the processors' threads, then runs the guest until the end. */
+void vcpu_run(struct vcpu *v) nonnull_all;
+/* Starts a thread that does so. ERR_HOST. */
 must_use int vcpu_start(struct vcpu *v, struct err *err) nonnull_all;
+/* The calling thread will do so. */
+void vcpu_adopt(struct vcpu *v) nonnull_all;
 /* Gives an order and makes it leave the guest to see it, from any other thread. */
 void vcpu_kick(struct vcpu *v, enum vcpu_order order) nonnull_all;
-/* Its thread has ended. The order must be VCPU_END. */
+/* The thread of vcpu_start() has ended, if there is one. The order must be VCPU_END. */
 void vcpu_join(struct vcpu *v) nonnull_all;

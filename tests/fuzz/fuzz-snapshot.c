@@ -21,15 +21,10 @@ static size_t saved_len;
 
 static void seal(size_t len)
 {
-    uint64_t sum = 0xcbf29ce484222325ull;
-
-    for (size_t i = HEADER; i < len; i++) {
-        sum = (sum ^ file[i]) * 0x100000001b3ull;
-    }
     memcpy(file, "ALKVMST1", 8);
     wire_put_u32(file + 8, SNAPSHOT_VERSION);
     wire_put_u32(file + 12, (uint32_t)(len - HEADER));
-    wire_put_u64(file + 16, sum);
+    wire_put_u64(file + 16, snapshot_sum(file + HEADER, len - HEADER));
 }
 
 /* Two processors and the devices of a machine without disks. */

@@ -78,7 +78,7 @@ __attribute__((constructor)) static void read_fault(void)
     }
 }
 
-/* The monitor's main thread ends by exit(); its filter lets it write. */
+/* The monitor's I/O thread ends it by exit(); its filter lets it write. */
 __attribute__((destructor)) static void tell(void)
 {
     char line[1024] = "calls:";

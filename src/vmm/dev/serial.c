@@ -16,7 +16,12 @@
 
 void serial_init(struct serial *s, int fd, int wake_fd)
 {
-    *s = (struct serial){.fd = fd, .wake_fd = wake_fd};
+    s->fd = fd;
+    s->wake_fd = wake_fd;
+    s->head = 0;
+    s->len = 0; /* of the ring nothing is read that was not written */
+    s->line_control = 0;
+    s->dropped = 0;
 }
 
 /* Registers that read as zero make Linux's driver proper, which wants interrupts, stay away. */

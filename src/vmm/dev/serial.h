@@ -14,10 +14,10 @@
 struct serial {
     int fd;      /* borrowed, non-blocking; -1: there is no such device, or nobody reads */
     int wake_fd; /* eventfd of the loop, told when the ring is no longer empty; borrowed */
-    uint8_t ring[SERIAL_RING];
     unsigned int head, len;
     uint8_t line_control; /* its bit 7 turns registers 0 and 1 into the divisor */
     uint64_t dropped;
+    uint8_t ring[SERIAL_RING];
 };
 
 void serial_init(struct serial *s, int fd, int wake_fd) nonnull_all;

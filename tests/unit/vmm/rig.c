@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,10 +18,8 @@ const struct machine_options rig_plain = {.memory_bytes = 128 * MIB,
                                           .console = true,
                                           .cmdline = ""};
 
-int guard_prepare(bool may_save, struct err *err)
+void guard_prepare(void)
 {
-    (void)may_save, (void)err;
-    return 0;
 }
 
 int guard_enter(enum guard_kind kind, struct err *err)
@@ -117,6 +116,25 @@ void rig_close(struct rig *rig)
     fd_close_p(&rig->console);
 }
 
+static void *serve(void *machine)
+{
+    struct rig *rig = (void *)((uint8_t *)machine - offsetof(struct rig, machine));
+
+    rig->served = (struct err)ERR_INIT;
+    (void)!machine_serve(machine, &rig->served);
+    return NULL;
+}
+
+int rig_go(struct rig *rig, struct err *err)
+{
+    int r = machine_run(&rig->machine, serve, err);
+
+    if (r == 0) {
+        *err = rig->served;
+    }
+    return r < 0 ? r : -err->errnum;
+}
+
 struct kvm_run *rig_run(struct rig *rig, int fd)
 {
     for (unsigned int i = 0; i < rig->machine.n_vcpus; i++) {
@@ -124,7 +142,7 @@ struct kvm_run *rig_run(struct rig *rig, int fd)
             return rig->machine.vcpus[i].run;
         }
     }
-    abort(); /* a processor's thread: no cmocka here */
+    abort(); /* maybe not the test's thread: no cmocka here */
 }
 
 int rig_port(struct kvm_run *run, uint16_t port, uint8_t value)

@@ -12,6 +12,7 @@
 struct rig {
     struct machine_options options;
     struct machine machine;
+    struct err served;             /* what machine_serve() said in rig_go() */
     int channel, control, console; /* the supervisor's ends */
     /* By number of start.h: ours, and what the test's caller had there (-1: nothing). */
     bool given[START_FD_KVM + 1];
@@ -25,6 +26,9 @@ void rig_setup(struct rig *rig, const struct machine_options *options) nonnull_a
 /* The descriptors alone, for tests in which making it fails. */
 void rig_open(struct rig *rig, const struct machine_options *options) nonnull_all;
 void rig_close(struct rig *rig) nonnull_all;
+
+/* machine_run() with machine_serve() as the I/O thread; what the latter said, or why it did not run. */
+must_use int rig_go(struct rig *rig, struct err *err) nonnull_all;
 
 /* 128 MiB, one processor, an early console. */
 extern const struct machine_options rig_plain;

@@ -238,7 +238,7 @@ static void a_driver_that_lies_ends_the_run(void **state)
     setup(&rig_plain);
     fake_kvm_on_run(guest_idle);
     mmio_write(layout_mmio(LAYOUT_ENTROPY) + 0x70, 0x100); /* a status that does not exist */
-    assert_int_equal(machine_run(&rig.machine, &err), -EPROTO);
+    assert_int_equal(rig_go(&rig, &err), -EPROTO);
     assert_int_equal(err.class, ERR_GUEST);
     assert_int_not_equal(err.msg[0], '\0');
     rig_close(&rig);
@@ -273,7 +273,7 @@ static void a_machine_is_saved_and_another_goes_on(void **state)
     fake_kvm_on_run(guest_idle);
     rig.machine.sleep_control = 3;
     order_save(saved);
-    assert_ok(machine_run(&rig.machine, &err), &err);
+    assert_ok(rig_go(&rig, &err), &err);
     assert_int_equal(hear(said), 2);
     assert_string_equal(said, "D\n");
     rig_close(&rig);
@@ -287,7 +287,7 @@ static void a_machine_is_saved_and_another_goes_on(void **state)
     assert_ok(snapshot_restore(&rig.machine, saved, &err), &err);
     assert_int_equal(rig.machine.sleep_control, 3);
     machine_stop(&rig.machine, MACHINE_OFF, NULL);
-    assert_ok(machine_run(&rig.machine, &err), &err);
+    assert_ok(rig_go(&rig, &err), &err);
     assert_int_equal(hear(said), 2);
     assert_string_equal(said, "R\n");
     rig_close(&rig);
@@ -304,7 +304,7 @@ static void a_state_that_cannot_be_written_is_told_and_ends_it(void **state)
     setup(&o);
     fake_kvm_on_run(guest_idle);
     order_save(full);
-    assert_int_equal(machine_run(&rig.machine, &err), -ENOSPC);
+    assert_int_equal(rig_go(&rig, &err), -ENOSPC);
     assert_int_equal(err.class, ERR_HOST);
     size_t n = hear(said);
     assert_true(n > 3 && said[0] == 'E' && said[n - 1] == '\n');
@@ -331,7 +331,7 @@ static void no_failure_while_it_is_saved_is_silent(void **state)
         if (nth > 1) {
             fake_kvm_fail(nth, EIO);
         }
-        int r = machine_run(&rig.machine, &err);
+        int r = rig_go(&rig, &err);
         calls = nth == 1 ? fake_kvm_calls() - before : calls;
         (void)hear(said);
         assert_true(r < 0 ? said[0] != 'D' : said[0] == 'D');
@@ -350,7 +350,7 @@ static void an_order_that_is_none_ends_it(void **state)
     setup(&o);
     fake_kvm_on_run(guest_idle);
     order_save(-1); /* without a descriptor */
-    assert_int_equal(machine_run(&rig.machine, &err), -EPROTO);
+    assert_int_equal(rig_go(&rig, &err), -EPROTO);
     assert_int_equal(err.class, ERR_HOST);
     rig_close(&rig);
     err = (struct err)ERR_INIT;
@@ -386,7 +386,7 @@ static void its_last_words_are_in_the_console_when_it_ends(void **state)
         setup(&o);
         fd_close_p(&rig.control); /* the supervisor wants nothing more of it */
         fake_kvm_on_run(guest_says_and_ends);
-        assert_ok(machine_run(&rig.machine, &err), &err);
+        assert_ok(rig_go(&rig, &err), &err);
         assert_int_equal(read(rig.console, said, sizeof(said)), 6);
         assert_string_equal(said, "panic\n");
         rig_close(&rig);

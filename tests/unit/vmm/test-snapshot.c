@@ -546,13 +546,8 @@ static void bytes_read(int fd, struct bytes *ret)
 /* Makes length and checksum right again, as one who forges would. */
 static void seal(struct bytes *b)
 {
-    uint64_t sum = 0xcbf29ce484222325ull;
-
-    for (size_t i = HEADER; i < b->len; i++) {
-        sum = (sum ^ b->at[i]) * 0x100000001b3ull;
-    }
     wire_put_u32(b->at + 12, (uint32_t)(b->len - HEADER));
-    wire_put_u64(b->at + 16, sum);
+    wire_put_u64(b->at + 16, snapshot_sum(b->at + HEADER, b->len - HEADER));
 }
 
 static int restore_bytes(struct setup *s, const struct bytes *b, struct err *err)
@@ -595,6 +590,23 @@ static void a_damaged_byte_is_found(void **state)
     assert_int_equal(fake_kvm_calls(), before); /* KVM never saw any of it */
 }
 
+static void every_byte_and_the_length_are_in_the_sum(void **state)
+{
+    uint8_t data[20] = {0};
+
+    (void)state;
+    for (size_t len = 0; len < sizeof(data); len++) {
+        uint64_t sum = snapshot_sum(data, len);
+
+        assert_true(sum != snapshot_sum(data, len + 1));
+        for (size_t i = 0; i < len; i++) {
+            data[i] = 0x80;
+            assert_true(sum != snapshot_sum(data, len));
+            data[i] = 0;
+        }
+    }
+}
+
 static void a_cut_file_is_found(void **state)
 {
     static struct bytes b;
@@ -631,7 +643,7 @@ static void another_version_is_told_to_be_built_again(void **state)
     (void)state;
     bytes_read(fd, &b);
     wire_put_u32(b.at + 8, SNAPSHOT_VERSION + 1);
-    check_damage(&new, &b, "of version 3, this monitor reads 2: build the template again");
+    check_damage(&new, &b, "of version 4, this monitor reads 3: build the template again");
 }
 
 static void a_state_that_says_it_is_too_large_is_refused(void **state)
@@ -767,8 +779,8 @@ TEST_MAIN(T(a_machine_goes_on_as_it_was_saved), T(a_state_can_be_restored_many_t
           T(an_xsave_area_that_is_too_large_is_an_error_of_the_host),
           T(a_tsc_of_another_rate_is_scaled_or_refused), T(a_guest_without_kvm_s_clock_needs_none),
           T(every_failed_call_of_a_save_is_named), T(every_failed_call_of_a_restore_is_named),
-          T(a_damaged_byte_is_found), T(a_cut_file_is_found),
-          T(another_version_is_told_to_be_built_again),
+          T(a_damaged_byte_is_found), T(every_byte_and_the_length_are_in_the_sum),
+          T(a_cut_file_is_found), T(another_version_is_told_to_be_built_again),
           T(a_state_that_says_it_is_too_large_is_refused), T(a_section_out_of_its_place_is_refused),
           T(a_section_s_length_is_bounded_by_the_file), T(a_section_must_be_used_to_its_end),
           T(counts_are_bounded_before_they_are_used))

@@ -24,7 +24,7 @@ static void begin(int (*guest)(int fd))
 static void run_to_end(enum machine_end end, struct err *ret)
 {
     struct err err = ERR_INIT;
-    int r = machine_run(&rig.machine, &err);
+    int r = rig_go(&rig, &err);
 
     assert_int_equal(rig.machine.end, end);
     assert_int_equal(r < 0, end != MACHINE_OFF);
@@ -139,7 +139,7 @@ static void a_string_instruction_is_an_access_for_each_element(void **state)
     char said[8] = "";
 
     begin(guest_string);
-    assert_ok(machine_run(&rig.machine, &err), &err);
+    assert_ok(rig_go(&rig, &err), &err);
     assert_int_equal(read(rig.console, said, sizeof(said)), 3);
     assert_string_equal(said, "abc");
     rig_close(&rig);
@@ -170,7 +170,7 @@ static void what_a_window_reads_is_in_the_run_page(void **state)
     char said[8] = "";
 
     begin(guest_reads_window);
-    assert_ok(machine_run(&rig.machine, &err), &err);
+    assert_ok(rig_go(&rig, &err), &err);
     assert_int_equal(read(rig.console, said, sizeof(said)), 4);
     assert_int_equal(said[0], 'v'); /* the port's exit overwrites the rest */
     rig_close(&rig);
