@@ -9,18 +9,12 @@
 #include <string.h>
 
 #include "daemon/service-internal.h"
+#include "job/result-read.h"
 #include "job/result.h"
 #include "job/verdict.h"
 #include "sys/clock.h"
 
 static const struct timeval again_after = {.tv_sec = 1};
-
-static uint64_t phase(const json_t *root, const char *name)
-{
-    json_int_t v = json_integer_value(json_object_get(json_object_get(root, "phases"), name));
-
-    return v > 0 ? (uint64_t)v : 0;
-}
 
 int ending_read(const uint8_t *json, size_t len, struct ending_said *ret, struct err *err)
 {
@@ -40,10 +34,10 @@ int ending_read(const uint8_t *json, size_t len, struct ending_said *ret, struct
     ret->verdict = (enum airlock_verdict)verdict;
     (void)snprintf(ret->reason, sizeof(ret->reason), "%s", reason != NULL ? reason : "");
     (void)snprintf(ret->message, sizeof(ret->message), "%s", message != NULL ? message : "");
-    ret->started_ns = phase(root, "started_ns");
+    ret->started_ns = result_read_phase(root, "started_ns");
     ret->started = ret->started_ns != 0;
-    ret->exited_ns = phase(root, "exited_ns");
-    ret->total_ns = phase(root, "cleaned_ns");
+    ret->exited_ns = result_read_phase(root, "exited_ns");
+    ret->total_ns = result_read_phase(root, "cleaned_ns");
     cpu = json_integer_value(json_object_get(json_object_get(root, "peaks"), "cpu_ns"));
     ret->cpu_ns = cpu > 0 ? (uint64_t)cpu : 0;
     json_object_foreach(json_object_get(json_object_get(root, "cleanup"), "checks"), name, ok)
@@ -52,11 +46,6 @@ int ending_read(const uint8_t *json, size_t len, struct ending_said *ret, struct
     }
     json_decref(root);
     return 0;
-}
-
-static uint64_t since(uint64_t from, uint64_t to)
-{
-    return from != 0 && to > from ? to - from : 0;
 }
 
 /* Not for what was no fault of the program's, and could not be one. */
@@ -75,9 +64,9 @@ static void tell(const struct active *a, const struct ending_said *said)
     if (said->started) {
         metrics_observe(m, METRIC_PHASE_SECONDS, METRIC_PHASE_PREPARE, said->started_ns);
         metrics_observe(m, METRIC_PHASE_SECONDS, METRIC_PHASE_RUN,
-                        since(said->started_ns, said->exited_ns));
+                        result_read_span(said->started_ns, said->exited_ns));
         metrics_observe(m, METRIC_PHASE_SECONDS, METRIC_PHASE_FINISH,
-                        since(said->exited_ns, said->total_ns));
+                        result_read_span(said->exited_ns, said->total_ns));
     }
     metrics_observe(m, METRIC_PHASE_SECONDS, METRIC_PHASE_TOTAL,
                     (a->info.ended_ms - a->info.created_ms) * NS_PER_MS);
@@ -120,8 +109,8 @@ static int write_end(struct active *a, struct err *err)
     a->info.ended_ms =
         a->info.ended_ms < a->info.created_ms ? a->info.created_ms : a->info.ended_ms;
     if (is_charged(said)) {
-        charge = (struct jobstore_charge){.cpu_ns = said->cpu_ns,
-                                          .wall_ns = since(said->started_ns, said->exited_ns)};
+        charge = (struct jobstore_charge){
+            .cpu_ns = said->cpu_ns, .wall_ns = result_read_span(said->started_ns, said->exited_ns)};
     }
     r = jobstore_end(a->s->c.store, &a->info, is_charged(said) ? &charge : NULL, err);
     if (r == 0) {
