@@ -29,7 +29,6 @@
 #include "job/spec-wire.h"
 #include "sup/engine.h"
 #include "sup/hold.h"
-#include "sup/records.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -319,7 +318,7 @@ static int make_text(const struct child *c, const struct ask_wire *ask, struct b
         if (!job_id_ok(ask->id)) {
             return err_usage(err, "a record's name is 32 hex digits");
         }
-        return records_load(c->half->store->dirfd, ask->id, out, err);
+        return launcher_text_record(c->half->store, ask->id, out, err);
     default:
         return err_set(err, ERR_HOST, EPROTO, "a text that is not known was asked for");
     }
@@ -484,6 +483,7 @@ void launcher_child(const struct launcher_half *half)
     c.out_fd = -1;
     c.tell_fd = -1;
     leave_session(half);
+    launcher_kin_begin(half->store);
     hold_set_capacity(&half->config->capacity);
     if (chdir("/") < 0 || (half->config->pool > 0 && pool_new(&pool, &c.pool, &err) < 0)) {
         _exit(1);
