@@ -11,8 +11,10 @@
 #include "daemon/service-internal.h"
 #include "job/result-read.h"
 #include "job/result.h"
+#include "job/spec-wire.h"
 #include "job/verdict.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
 
 static const struct timeval again_after = {.tv_sec = 1};
 
@@ -160,20 +162,47 @@ static void give_slot_back(struct active *a)
     (void)!queue_ended(a->s->queue, a->info.id, is_charged(&a->said), clock_mono_ns(), &ignored);
 }
 
+/* Into initialised limits, which stay if nobody can say (any more) what was asked for. */
+static void read_limits(int dirfd, struct spec_limits *ret)
+{
+    uint8_t head[SPEC_WIRE_HEAD_MAX];
+    auto_spec struct spec spec;
+    auto_fd int file = -1;
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    spec_init(&spec);
+    if (dirfd >= 0 && jobfiles_spec(dirfd, &file, &ignored) == 0 &&
+        fd_pread_full(file, head, sizeof(head), 0, &len, &ignored) == 0 &&
+        spec_decode_head(&spec, head, len, &ignored) == 0) {
+        *ret = spec.limits;
+    }
+    explicit_bzero(head, sizeof(head)); /* its end may be of the program */
+}
+
+/* As GET of the stream has it. */
+static struct result_stream kept(const struct active *a, uint64_t bytes, uint64_t cap, bool cut)
+{
+    bool full = !a->cut_known && bytes > 0 && bytes >= cap; /* nobody can say that it was all */
+
+    return (struct result_stream){.bytes = a->faulty ? 0 : bytes,
+                                  .truncated = cut || full || (a->faulty && bytes > 0)};
+}
+
 /* The result where no supervisor wrote one. */
 static int own_result(const struct active *a, enum airlock_verdict verdict, const char *reason,
                       const char *text, struct buf *out)
 {
-    auto_spec struct spec spec;
-    struct err err = ERR_INIT;
-    uint64_t bytes = 0;
+    struct result_kept k = {.machine_id = a->info.machine_id};
+    struct spec_limits limits;
+    auto_spec struct spec defaults;
 
-    spec_init(&spec);
-    if (a->files.dirfd >= 0 && recover_spec(a->files.dirfd, &spec, &bytes, &err) < 0) {
-        spec_fini(&spec); /* nobody can say (any more) what was asked for: the defaults */
-        spec_init(&spec);
-    }
-    return result_rejected_json(&spec.limits, verdict, reason, text, out);
+    spec_init(&defaults);
+    limits = defaults.limits;
+    read_limits(a->files.dirfd, &limits);
+    k.out = kept(a, a->files.stdout_bytes, limits.stdout_bytes, a->stdout_cut);
+    k.err = kept(a, a->files.stderr_bytes, limits.stderr_bytes, a->stderr_cut);
+    return result_kept_json(&limits, &k, verdict, reason, text, out);
 }
 
 void ending_result(struct active *a, const uint8_t *json, size_t len)

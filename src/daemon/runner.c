@@ -234,6 +234,8 @@ static void on_stream(struct active *a, const struct sup_event *event)
     }
     service_complain(a->s, "output", a->info.id, &err);
     a->faulty = true;
+    a->stdout_cut = event->kind == SUP_STDOUT;
+    a->stderr_cut = event->kind == SUP_STDERR;
     runner_cancel(a);
 }
 

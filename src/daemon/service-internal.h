@@ -61,7 +61,10 @@ struct active {
     bool answered;         /* by the launcher */
     bool canceled;         /* the supervisor was told */
     bool faulty;           /* its output could not be kept: whatever it comes to is no success */
-    bool ending;           /* the result is in `result`, its slot was given back */
+    bool stdout_cut;       /* the program is known to have written more than was kept */
+    bool stderr_cut;
+    bool cut_known; /* both are a record's word: else a full stream counts as cut */
+    bool ending;    /* the result is in `result`, its slot was given back */
     struct buf result;
     struct ending_said said; /* of it */
 };
@@ -141,9 +144,6 @@ must_use int ending_read(const uint8_t *json, size_t len, struct ending_said *re
 
 /* recover.c: what the store says was accepted and has not ended. */
 must_use int recover_jobs(struct service *s, struct err *err) nonnull_all;
-/* The checked specification in a job's directory, into an initialised spec; its encoded size. */
-must_use int recover_spec(int dirfd, struct spec *ret, uint64_t *ret_bytes,
-                          struct err *err) nonnull_all;
 /* One answer to a question about a job of the daemon's life before. */
 void recover_answer(struct service *s, const struct asked_record *asked,
                     const struct launcher_answer *answer) nonnull_all;

@@ -33,6 +33,22 @@ int service_list(struct service *s, const struct tenant *tenant, const struct jo
     return jobstore_list(s->c.store, tenant->name, filter, page, err);
 }
 
+/* A job that no machine runs: it waits, or recover.c finds out how far it was. */
+static int cancel_waiting(struct service *s, const char *id, struct job_info *ret, struct err *err)
+{
+    int r = queue_remove(s->queue, id, err);
+
+    if (r == 0) {
+        ret->cancel = true;
+        return jobstore_update(s->c.store, ret, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    ending_waiting(s, id, AIRLOCK_CANCELED, "", "the caller canceled the job before it started");
+    return jobstore_get(s->c.store, NULL, id, ret, err);
+}
+
 int service_cancel(struct service *s, const struct tenant *tenant, const char *id,
                    struct job_info *ret, struct err *err)
 {
@@ -44,13 +60,7 @@ int service_cancel(struct service *s, const struct tenant *tenant, const char *i
     }
     a = runner_find(s, id);
     if (a == NULL) {
-        r = queue_remove(s->queue, id, err);
-        if (r < 0) {
-            return r;
-        }
-        ending_waiting(s, id, AIRLOCK_CANCELED, "",
-                       "the caller canceled the job before it started");
-        return jobstore_get(s->c.store, tenant->name, id, ret, err);
+        return cancel_waiting(s, id, ret, err);
     }
     if (!a->info.cancel) {
         struct job_info now = a->info;

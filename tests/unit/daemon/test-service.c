@@ -1,0 +1,374 @@
+/*
+ * The service with a launcher that the case plays: what becomes of jobs whose machines, disks or daemon
+ * go away, told by result, row and files alike.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/jobfiles.h"
+#include "daemon/request.h"
+#include "daemon/service-internal.h"
+#include "fake-launcher.h"
+#include "job/spec-wire.h"
+#include "store-fixture.h"
+#include "sys/clock.h"
+
+#define MACHINE "00000000000000000000000000000abc"
+
+struct house {
+    struct event_base *base;
+    struct launcher launcher;
+    struct jobstore *store;
+    struct tenants *tenants;
+    struct metrics *metrics;
+    struct config config;
+    struct tenant tenant;
+    struct service *s;
+    int jobs_fd;
+    bool lost;
+};
+
+static struct house h;
+
+static void on_lost(void *ctx)
+{
+    (void)ctx;
+    h.lost = true;
+}
+
+static void start(void)
+{
+    struct service_config config = {.lost = on_lost};
+    struct err err = ERR_INIT;
+
+    fake_launcher_init(&h.launcher);
+    h.store = open_store();
+    config.base = h.base;
+    config.launcher = &h.launcher;
+    config.store = h.store;
+    config.tenants = h.tenants;
+    config.metrics = h.metrics;
+    config.config = &h.config;
+    config.state_fd = state_fd;
+    config.jobs_fd = h.jobs_fd;
+    assert_ok(service_new(&config, &h.s, &err), &err);
+}
+
+static void stop(void)
+{
+    service_free(STEAL_PTR(&h.s));
+    fake_launcher_fini(&h.launcher);
+    jobstore_free(STEAL_PTR(&h.store));
+}
+
+static int house_setup(void **state)
+{
+    const struct tenants_config tenants = {.tokens_fd = -1};
+    struct err err = ERR_INIT;
+
+    if (state_setup(state) != 0) {
+        return 1;
+    }
+    h = (struct house){.base = event_base_new(), .jobs_fd = -1};
+    config_init(&h.config);
+    h.config.capacity.host = (struct ledger_capacity){.machines = 4,
+                                                      .memory_total_bytes = 64 * GIB,
+                                                      .memory_available_bytes = 64 * GIB,
+                                                      .vcpus = 64,
+                                                      .disk_free_bytes = 64 * GIB};
+    h.config.capacity.fds = 1000;
+    if (h.base == NULL || tenants_new(&tenants, &h.tenants, &err) < 0 ||
+        metrics_new(&h.metrics, &err) < 0 || jobfiles_open_jobs(state_fd, &h.jobs_fd, &err) < 0) {
+        return 1;
+    }
+    tenant_local(&h.config.default_quota, &h.tenant);
+    start();
+    return 0;
+}
+
+static int house_teardown(void **state)
+{
+    stop();
+    metrics_free(h.metrics);
+    tenants_free(h.tenants);
+    config_fini(&h.config);
+    fd_close_p(&h.jobs_fd);
+    event_base_free(h.base);
+    return state_teardown(state);
+}
+
+#define H(f) cmocka_unit_test_setup_teardown(f, house_setup, house_teardown)
+
+static void turn(void)
+{
+    (void)event_base_loop(h.base, EVLOOP_NONBLOCK);
+}
+
+/* Until the condition holds; 10 s at most. */
+#define AWAIT(condition)                                                 \
+    do {                                                                 \
+        uint64_t end_ns = clock_mono_ns() + 10 * NS_PER_S;               \
+        for (turn(); !(condition) && clock_mono_ns() < end_ns; turn()) { \
+            (void)usleep(2000);                                          \
+        }                                                                \
+        assert_true(condition);                                          \
+    } while (0)
+
+static struct job_info submit(uint64_t wall_ns, const char *program)
+{
+    auto_service_job struct service_job job;
+    struct refusal refusal = {.status = 0};
+    struct job_info info = {.state = JOB_QUEUED};
+    struct err err = ERR_INIT;
+
+    service_job_init(&job);
+    job.spec.language = SPEC_PYTHON;
+    job.spec.program_data = (uint8_t *)strdup(program);
+    job.spec.program_len = strlen(program);
+    job.spec.program_name = strdup("main.py");
+    job.spec.limits.wall_ns = wall_ns;
+    job.spec.limits.memory_bytes = 64 * MIB;
+    if (service_submit(h.s, &h.tenant, &job, &info, &refusal, &err) != 0) {
+        print_error("refused: %s%s\n", refusal.detail, err.msg);
+        fail();
+    }
+    return info;
+}
+
+static struct job_info get(const char *id)
+{
+    struct job_info info = {.state = JOB_QUEUED};
+    struct err err = ERR_INIT;
+
+    assert_ok(jobstore_get(h.store, NULL, id, &info, &err), &err);
+    return info;
+}
+
+static json_t *result_of(const char *id)
+{
+    auto_buf struct buf text = BUF_INIT(MIB);
+    auto_fd int dir = -1;
+    struct err err = ERR_INIT;
+    json_t *root = NULL;
+
+    assert_int_equal(jobfiles_find(h.jobs_fd, id, &dir, &err), 1);
+    assert_ok(jobfiles_result(dir, &text, &err), &err);
+    root = json_loadb((const char *)text.data, text.len, 0, NULL);
+    assert_non_null(root);
+    return root;
+}
+
+/* A job that runs and wrote this to stdout. */
+static struct job_info running(const char *output)
+{
+    struct job_info info = submit(123 * NS_PER_S, "print(1)\n");
+
+    AWAIT(h.launcher.n_starts == 1);
+    fake_say(&h.launcher, 0, SUP_MACHINE, MACHINE, strlen(MACHINE));
+    fake_say(&h.launcher, 0, SUP_PHASE, "run", 3);
+    fake_say(&h.launcher, 0, SUP_STDOUT, output, strlen(output));
+    AWAIT(get(info.id).state == JOB_RUNNING);
+    turn();
+    return info;
+}
+
+static int json_number(const json_t *root, const char *object, const char *name)
+{
+    const json_t *v = json_object_get(json_object_get(root, object), name);
+
+    assert_true(json_is_integer(v));
+    return (int)json_integer_value(v);
+}
+
+/* The result says what GET of the streams has. */
+static void expect_streams(const char *id, const char *out, bool truncated)
+{
+    json_auto_t *root = result_of(id);
+    const json_t *cut = json_object_get(json_object_get(root, "stdout"), "truncated");
+    auto_fd int dir = -1;
+    struct err err = ERR_INIT;
+    char data[64];
+
+    assert_int_equal(json_number(root, "stdout", "bytes"), strlen(out));
+    assert_int_equal(json_number(root, "stderr", "bytes"), 0);
+    assert_int_equal(json_number(root, "limits", "wall_ms"), 123000);
+    assert_true(json_is_boolean(cut));
+    assert_int_equal(json_is_true(cut), truncated);
+    assert_string_equal(json_string_value(json_object_get(json_object_get(root, "machine"), "id")),
+                        MACHINE);
+    assert_int_equal(jobfiles_find(h.jobs_fd, id, &dir, &err), 1);
+    assert_int_equal(jobfiles_stream(dir, JOBFILES_STDOUT, 0, data, sizeof(data), &err),
+                     strlen(out));
+    assert_memory_equal(data, out, strlen(out));
+}
+
+static void expect_failure(const char *id, const char *reason)
+{
+    const struct job_info info = get(id);
+
+    assert_int_equal(info.verdict, AIRLOCK_SANDBOX_FAILURE);
+    assert_string_equal(info.reason, reason);
+}
+
+static void a_supervisor_that_dies_leaves_what_was_written(void **state)
+{
+    const struct job_info job = running("some output\n");
+
+    (void)state;
+    fake_die(&h.launcher, 0);
+    AWAIT(get(job.id).state == JOB_ENDED);
+    expect_failure(job.id, "supervisor");
+    expect_streams(job.id, "some output\n", false);
+}
+
+static void a_daemon_that_was_killed_tells_what_was_written(void **state)
+{
+    static const struct {
+        const char *record;
+        bool truncated;
+    } cases[] = {
+        {"{\"state\":\"finished\",\"phases\":{\"started_ns\":5},\"stdout\":{\"bytes\":4,"
+         "\"truncated\":false}}",
+         false},
+        {"{\"state\":\"finished\",\"phases\":{\"started_ns\":5},\"stdout\":{\"bytes\":4,"
+         "\"truncated\":true}}",
+         true},
+        {"{\"state\":\"ending\",\"phases\":{\"started_ns\":5},\"stdout\":{\"bytes\":5,"
+         "\"truncated\":false}}",
+         true},
+        {"{\"state\":\"lost\",\"stdout\":{\"bytes\":0,\"truncated\":false}}", false},
+        {"{}", false},
+        {"no JSON", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct job_info job = running("some");
+
+        stop();
+        start();
+        h.launcher.record_text = cases[i].record;
+        AWAIT(get(job.id).state == JOB_ENDED);
+        expect_failure(job.id, "daemon");
+        expect_streams(job.id, "some", cases[i].truncated);
+        stop();
+        start();
+    }
+}
+
+static void nobody_waits_for_a_record_that_cannot_come(void **state)
+{
+    const struct job_info job = running("some");
+
+    (void)state;
+    stop();
+    start();
+    h.launcher.record_failed = ENOENT;
+    AWAIT(h.launcher.records_asked == 3);
+    assert_int_equal(get(job.id).state, JOB_RUNNING);
+    h.launcher.record_failed = ESRCH;
+    AWAIT(get(job.id).state == JOB_ENDED);
+    assert_true(h.launcher.records_asked <= 5); /* one more: to keep it with the job */
+    expect_failure(job.id, "daemon");
+    expect_streams(job.id, "some", false);
+}
+
+static void a_job_that_had_not_started_waits_again(void **state)
+{
+    const struct job_info job = submit(NS_PER_S, "print(1)\n");
+
+    (void)state;
+    AWAIT(h.launcher.n_starts == 1);
+    fake_say(&h.launcher, 0, SUP_MACHINE, MACHINE, strlen(MACHINE));
+    AWAIT(strcmp(get(job.id).machine_id, MACHINE) == 0);
+    stop();
+    start();
+    h.launcher.record_text = "{\"state\":\"finished\",\"phases\":{\"started_ns\":null}}";
+    AWAIT(h.launcher.n_starts == 1);
+    assert_int_equal(get(job.id).state, JOB_STARTING);
+}
+
+/* It counts for what becomes of the job, and what became of it is told once. */
+static void a_cancel_while_a_record_is_awaited_is_kept(void **state)
+{
+    const struct job_info job = running("some");
+    struct job_info info = {.state = JOB_QUEUED};
+    struct err err = ERR_INIT;
+    const char *why = NULL;
+
+    (void)state;
+    stop();
+    start();
+    h.launcher.record_failed = ENOENT;
+    AWAIT(h.launcher.records_asked == 1);
+    assert_ok(service_cancel(h.s, &h.tenant, job.id, &info, &err), &err);
+    assert_int_equal(info.state, JOB_RUNNING);
+    assert_true(get(job.id).cancel);
+    h.launcher.record_failed = ESRCH;
+    AWAIT(get(job.id).state == JOB_ENDED);
+    expect_failure(job.id, "daemon"); /* it had started */
+    AWAIT(service_running(h.s) == 0);
+    assert_true(service_ready(h.s, &why) || why != NULL);
+    AWAIT(service_ready(h.s, &why));
+}
+
+static void fill_machines(void)
+{
+    h.config.capacity.host.machines = 1;
+    (void)submit(NS_PER_S, "first");
+    AWAIT(h.launcher.n_starts == 1);
+}
+
+/* However long the specification is, and whatever became of its end. */
+static void the_end_of_a_waiting_job_reads_the_beginning_of_its_specification(void **state)
+{
+    char path[JOB_ID_SIZE + sizeof("/spec")];
+    struct job_info info = {.state = JOB_QUEUED};
+    struct job_info job;
+    struct err err = ERR_INIT;
+    auto_fd int spec = -1;
+
+    (void)state;
+    fill_machines();
+    job = submit(123 * NS_PER_S, "second");
+    (void)snprintf(path, sizeof(path), "%s/spec", job.id);
+    spec = openat(h.jobs_fd, path, O_RDWR | O_CLOEXEC);
+    assert_true(spec >= 0);
+    assert_int_equal(ftruncate(spec, SPEC_WIRE_HEAD_MAX), 0);
+    assert_ok(service_cancel(h.s, &h.tenant, job.id, &info, &err), &err);
+    assert_int_equal(info.verdict, AIRLOCK_CANCELED);
+    {
+        json_auto_t *root = result_of(job.id);
+
+        assert_int_equal(json_number(root, "limits", "wall_ms"), 123000);
+        assert_int_equal(json_number(root, "stdout", "bytes"), 0);
+    }
+}
+
+/* What cannot be started for want of its files is no reason to try for ever. */
+static void a_job_whose_directory_is_gone_ends(void **state)
+{
+    struct job_info job;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    fill_machines();
+    job = submit(NS_PER_S, "second");
+    assert_ok(jobfiles_remove(h.jobs_fd, job.id, false, &err), &err);
+    fake_die(&h.launcher, 0);
+    AWAIT(get(job.id).state == JOB_ENDED);
+    expect_failure(job.id, "files");
+    AWAIT(service_running(h.s) <= 1); /* the first one, which is tried again */
+}
+
+TEST_MAIN(H(a_supervisor_that_dies_leaves_what_was_written),
+          H(a_daemon_that_was_killed_tells_what_was_written),
+          H(nobody_waits_for_a_record_that_cannot_come), H(a_job_that_had_not_started_waits_again),
+          H(a_cancel_while_a_record_is_awaited_is_kept),
+          H(the_end_of_a_waiting_job_reads_the_beginning_of_its_specification),
+          H(a_job_whose_directory_is_gone_ends))
