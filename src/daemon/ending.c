@@ -88,7 +88,8 @@ static int write_files(struct active *a, struct err *err)
         r = r < 0 ? r : jobfiles_put_result(&a->files, a->result.data, a->result.len, err);
     }
     if (r == 0) {
-        r = jobfiles_drop_spec(a->files.dirfd, err);
+        r = jobfiles_drop_spec(a->s->c.jobs_fd, a->info.id, err);
+        a->s->wipes = true;
     }
     return r < 0 ? r : jobfiles_bytes(a->files.dirfd, &a->info.kept_bytes, err);
 }

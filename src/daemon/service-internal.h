@@ -97,6 +97,8 @@ struct service {
     uint64_t starts;                       /* asked, not answered */
     const char *fault;                     /* why nothing is taken now; a constant */
     bool draining, lost_launcher;
+    bool wipes;                           /* specifications wait to be overwritten */
+    bool removal_failed;                  /* something could not be removed: once more later */
     uint64_t upkeep_ns;                   /* of the last retention */
     char accounts_after[JOB_TENANT_SIZE]; /* where its next look at tenants begins */
     struct capacity_need total;           /* of the host at the start */

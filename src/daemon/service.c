@@ -162,6 +162,7 @@ static void on_removed(evutil_socket_t fd, short what, void *ctx)
     (void)fd;
     (void)what;
     if (remover_done(s->remover, &err) < 0) {
+        s->removal_failed = true;
         service_complain(s, "removal", NULL, &err);
     }
     for (struct service_watch *w = s->watches; w != NULL; w = next) {
@@ -339,7 +340,7 @@ static int make_events(struct service *s, struct err *err)
     return 0;
 }
 
-/* After recover_jobs(), which sweeps itself. */
+/* After recover_jobs(), which discards what nobody knows. */
 static int make_remover(struct service *s, struct err *err)
 {
     int r = remover_start(s->c.jobs_fd, &s->remover, err);
@@ -351,6 +352,7 @@ static int make_remover(struct service *s, struct err *err)
     if (s->removed == NULL || event_add(s->removed, NULL) < 0) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
+    remover_ask(s->remover); /* what the last daemon did not finish */
     return 0;
 }
 

@@ -280,10 +280,18 @@ void upkeep_tick(struct service *s)
     }
     ask(s, LAUNCHER_CAPACITY, &s->capacity_asked);
     ask_records(s);
+    if (s->wipes) { /* of a second together, so that the disk flushes for many at once */
+        s->wipes = false;
+        remover_ask(s->remover);
+    }
     if (now_ns - s->upkeep_ns > RETENTION_NS) {
         s->upkeep_ns = now_ns;
         if (retain(s, &err) < 0) {
             service_complain(s, "retention", NULL, &err);
+        }
+        if (s->removal_failed) {
+            s->removal_failed = false;
+            remover_ask(s->remover);
         }
     }
     service_schedule(s);

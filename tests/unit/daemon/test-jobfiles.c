@@ -342,8 +342,8 @@ static void the_specification_is_kept_until_it_is_dropped(void **state)
     assert_ok(jobfiles_spec(f.dirfd, &fd, &err), &err);
     assert_int_equal(read(fd, data, sizeof(data)), 3);
     assert_memory_equal(data, "a\0b", 3);
-    assert_ok(jobfiles_drop_spec(f.dirfd, &err), &err);
-    assert_ok(jobfiles_drop_spec(f.dirfd, &err), &err);
+    assert_ok(jobfiles_drop_spec(jobs_fd, id, &err), &err);
+    assert_ok(jobfiles_drop_spec(jobs_fd, id, &err), &err);
     assert_false(there(f.dirfd, "spec"));
 }
 

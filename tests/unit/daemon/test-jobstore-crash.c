@@ -77,7 +77,8 @@ static int one_life(struct jobstore *s, int jobs_fd, unsigned int n, int pipe_fd
         return r;
     }
     job = ended_of(n, "anna", 4096);
-    if ((r = jobstore_end(s, &job, NULL, err)) < 0 || (r = jobfiles_drop_spec(f.dirfd, err)) < 0) {
+    if ((r = jobstore_end(s, &job, NULL, err)) < 0 ||
+        (r = jobfiles_drop_spec(jobs_fd, job.id, err)) < 0) {
         return r;
     }
     say(pipe_fd, n, ENDED);

@@ -350,6 +350,35 @@ static void the_end_of_a_waiting_job_reads_the_beginning_of_its_specification(vo
     }
 }
 
+/* Before its data is removed, which is told when all of it is gone. */
+static void the_specification_of_an_ended_job_is_overwritten(void **state)
+{
+    const struct job_info job = submit(NS_PER_S, "print('secret')");
+    char path[JOB_ID_SIZE + sizeof("/spec")];
+    struct job_info info = {.state = JOB_QUEUED};
+    struct err err = ERR_INIT;
+    auto_fd int spec = -1;
+    char data[4096];
+    ssize_t n = 0;
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/spec", job.id);
+    spec = openat(h.jobs_fd, path, O_RDONLY | O_CLOEXEC);
+    assert_true(spec >= 0);
+    n = pread(spec, data, sizeof(data), 0);
+    assert_true(n > 0 && memmem(data, (size_t)n, "secret", 6) != NULL);
+    AWAIT(h.launcher.n_starts == 1);
+    assert_ok(service_cancel(h.s, &h.tenant, job.id, &info, &err), &err);
+    fake_die(&h.launcher, 0);
+    AWAIT(get(job.id).state == JOB_ENDED && service_running(h.s) == 0);
+    assert_int_equal(service_purge(h.s, &h.tenant, job.id, &err), 1);
+    AWAIT(service_purge(h.s, &h.tenant, job.id, &err) == 0);
+    assert_int_equal(pread(spec, data, sizeof(data), 0), n);
+    for (ssize_t i = 0; i < n; i++) {
+        assert_int_equal(data[i], 0);
+    }
+}
+
 /* What cannot be started for want of its files is no reason to try for ever. */
 static void a_job_whose_directory_is_gone_ends(void **state)
 {
@@ -371,4 +400,5 @@ TEST_MAIN(H(a_supervisor_that_dies_leaves_what_was_written),
           H(nobody_waits_for_a_record_that_cannot_come), H(a_job_that_had_not_started_waits_again),
           H(a_cancel_while_a_record_is_awaited_is_kept),
           H(the_end_of_a_waiting_job_reads_the_beginning_of_its_specification),
+          H(the_specification_of_an_ended_job_is_overwritten),
           H(a_job_whose_directory_is_gone_ends))
