@@ -18,6 +18,7 @@
 
 #include "daemon/launcher-internal.h"
 #include "job/spec-wire.h"
+#include "sup/engine.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "test.h"
@@ -404,6 +405,70 @@ static void capacity_and_images_are_told(void **state)
     tear_down(&h);
 }
 
+static bool kvm_is_due;
+
+/* In the launcher, and in what it forks. */
+int __wrap_engine_probe_kvm(const struct engine_wish *wish, bool anew, struct engine_probe *ret,
+                            struct err *err);
+
+int __wrap_engine_probe_kvm(const struct engine_wish *wish, bool anew, struct engine_probe *ret,
+                            struct err *err)
+{
+    auto_fd int made = -1;
+
+    (void)anew;
+    (void)err;
+    *ret = (struct engine_probe){.late = true, .remembered = true, .due = kvm_is_due};
+    if (wish->again) {
+        made =
+            openat(wish->store->dirfd, "probes", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        (void)!write(made, "x", 1);
+        while (!wish->stop(wish->ctx)) {
+            (void)usleep(10000);
+        }
+        (void)!write(made, "y", 1);
+    }
+    return 0;
+}
+
+/* By a process of its own, once; it does not hold up the launcher's end either. */
+static void a_probe_of_kvm_that_was_late_is_made_again(void **state)
+{
+    struct house h = {.l = NULL};
+    struct err err = ERR_INIT;
+    char text[8] = "";
+    uint64_t begun = 0;
+
+    (void)state;
+    for (int due = 0; due < 2; due++) {
+        auto_fd int dir = -1;
+        auto_fd int made = -1;
+
+        kvm_is_due = due == 1;
+        set_up(&h, 0);
+        dir = open(h.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        for (uint64_t i = 1; i <= 3; i++) {
+            struct launcher_answer a = {.number = 0};
+
+            assert_ok(launcher_ask_text(h.l, i, LAUNCHER_CAPACITY, NULL, &err), &err);
+            expect_answer(h.l, i, &a);
+            assert_int_equal(a.failed, 0);
+            launcher_answer_fini(&a);
+        }
+        for (int i = 0; i < 500 && made < 0; i++) {
+            made = openat(dir, "probes", O_RDONLY | O_CLOEXEC);
+            (void)usleep(due == 1 ? 10000 : 100);
+        }
+        assert_int_equal(made >= 0, due);
+        begun = clock_mono_ns();
+        launcher_free(STEAL_PTR(&h.l));
+        assert_true(clock_mono_ns() - begun < 5 * NS_PER_S);
+        assert_int_equal(due == 1 ? pread(made, text, sizeof(text), 0) : 0, 2 * due);
+        tear_down(&h);
+    }
+    assert_string_equal(text, "xy");
+}
+
 static void a_plan_has_no_answer_and_does_not_disturb_those_of_others(void **state)
 {
     struct house h = {.l = NULL};
@@ -572,6 +637,7 @@ TEST_MAIN(T(a_job_goes_to_a_supervisor_whose_words_come_back),
           T(answers_come_in_the_order_of_the_questions), T(nothing_of_the_host_can_be_named),
           T(a_specification_is_a_file_of_sensible_size),
           T(outputs_go_only_where_the_front_half_owns), T(capacity_and_images_are_told),
+          T(a_probe_of_kvm_that_was_late_is_made_again),
           T(a_plan_has_no_answer_and_does_not_disturb_those_of_others),
           T(what_is_no_question_ends_the_launcher), T(a_front_half_that_only_asks_is_not_read_from),
           T(the_front_half_sees_the_launchers_death), T(the_launcher_sees_the_front_halfs_death))
