@@ -272,11 +272,17 @@ int service_submit(struct service *s, const struct tenant *tenant, struct servic
     if (r < 0) {
         return r;
     }
-    if (r == 0) {
-        service_schedule(s); /* so that what could run at once does not count as waiting */
-        r = jobstore_get(s->c.store, tenant->name, sub.info.id, ret, err);
-        return r;
-    }
     *ret = sub.info;
+    if (r == 0) {
+        struct job_info now;
+        struct err why = ERR_INIT;
+
+        service_schedule(s); /* so that what could run at once does not count as waiting */
+        if (jobstore_get(s->c.store, tenant->name, sub.info.id, &now, &why) == 0) {
+            *ret = now;
+        } else { /* it is accepted all the same, and whoever submitted must hear of it */
+            service_complain(s, "store", sub.info.id, &why);
+        }
+    }
     return r;
 }

@@ -167,7 +167,9 @@ static void on_removed(evutil_socket_t fd, short what, void *ctx)
     }
     for (struct service_watch *w = s->watches; w != NULL; w = next) {
         next = w->next;
-        w->changed(w);
+        if (w->removal) {
+            w->changed(w);
+        }
     }
 }
 

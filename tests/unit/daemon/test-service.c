@@ -10,10 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/api.h"
 #include "daemon/jobfiles.h"
 #include "daemon/request.h"
 #include "daemon/service-internal.h"
 #include "fake-launcher.h"
+#include "job/result.h"
 #include "job/spec-wire.h"
 #include "store-fixture.h"
 #include "sys/clock.h"
@@ -395,7 +397,115 @@ static void a_job_whose_directory_is_gone_ends(void **state)
     AWAIT(service_running(h.s) <= 1); /* the first one, which is tried again */
 }
 
-TEST_MAIN(H(a_supervisor_that_dies_leaves_what_was_written),
+static bool store_fails;
+
+int __real_jobstore_get(struct jobstore *s, const char *tenant, const char *job_id,
+                        struct job_info *ret, struct err *err);
+int __wrap_jobstore_get(struct jobstore *s, const char *tenant, const char *job_id,
+                        struct job_info *ret, struct err *err);
+
+int __wrap_jobstore_get(struct jobstore *s, const char *tenant, const char *job_id,
+                        struct job_info *ret, struct err *err)
+{
+    return store_fails ? err_set(err, ERR_HOST, EIO, "played")
+                       : __real_jobstore_get(s, tenant, job_id, ret, err);
+}
+
+/* Once it is in store and queue nothing may tell its client that it is not. */
+static void an_accepted_job_is_told_whatever_fails_then(void **state)
+{
+    struct job_info job;
+
+    (void)state;
+    store_fails = true;
+    job = submit(NS_PER_S, "print(1)\n"); /* fails the case if it is refused */
+    store_fails = false;
+    assert_true(job_id_ok(job.id));
+    assert_int_equal(job.state, JOB_QUEUED);
+    assert_int_equal(get(job.id).state, JOB_QUEUED);
+    AWAIT(h.launcher.n_starts == 1);
+}
+
+static void only_an_id_names_a_machine(void **state)
+{
+    const struct job_info job = submit(NS_PER_S, "print(1)\n");
+    static const char odd[] = "../../../../../../../etc/shadow0";
+
+    (void)state;
+    assert_int_equal(strlen(odd), JOB_ID_SIZE - 1);
+    AWAIT(h.launcher.n_starts == 1);
+    fake_say(&h.launcher, 0, SUP_MACHINE, odd, strlen(odd));
+    fake_say(&h.launcher, 0, SUP_MACHINE, "abc", 3);
+    fake_say(&h.launcher, 0, SUP_PHASE, "run", 3);
+    AWAIT(get(job.id).state == JOB_RUNNING);
+    assert_string_equal(get(job.id).machine_id, "");
+}
+
+/* More of them than one look takes: the next comes soon, however many there are. */
+static void retention_keeps_up_with_what_ends(void **state)
+{
+    enum {
+        JOBS = 500
+    };
+    struct jobstore_counts counts = {.kept_bytes = 1};
+    struct err err = ERR_INIT;
+
+    (void)state;
+    stop();
+    h.store = open_store();
+    for (unsigned int i = 1; i <= JOBS; i++) {
+        const struct job_info job = job_of(i, "local");
+        const struct job_info ended = ended_of(i, "local", 4096);
+
+        insert(h.store, &job);
+        assert_ok(jobstore_end(h.store, &ended, NULL, &err), &err);
+    }
+    assert_ok(jobstore_counts(h.store, &counts, &err), &err);
+    assert_int_equal(counts.kept_bytes, JOBS * 4096);
+    jobstore_free(STEAL_PTR(&h.store));
+    start();
+    AWAIT(jobstore_counts(h.store, &counts, &err) == 0 && counts.kept_bytes == 0);
+}
+
+/* The most that a program can have its result say: names of bytes that take the most room. */
+static void the_largest_result_can_be_served(void **state)
+{
+    enum {
+        ITEMS = 65536
+    };
+
+    static const char long_name[] = {[0 ... 4095] = '\xff'};
+    auto_buf struct buf text = BUF_INIT(RESULT_JSON_MAX);
+    struct output_item *items = calloc(ITEMS, sizeof(*items));
+    struct outputs outputs = {.items = items, .n_items = ITEMS};
+    struct events events = {0};
+    struct spec spec;
+    struct result result = {.spec = &spec, .events = &events, .outputs = &outputs};
+
+    (void)state;
+    spec_init(&spec);
+    assert_non_null(items);
+    for (size_t i = 0; i < ITEMS; i++) {
+        union {
+            const char *in;
+            uint8_t *out;
+        } name = {.in = long_name};
+
+        items[i].name = name.out;
+        items[i].name_len = OUTPUTS_NAMES_BYTES / ITEMS;
+        items[i].bytes = UINT32_MAX;
+        memset(items[i].digest.hex, 'a', sizeof(items[i].digest.hex) - 1);
+    }
+    assert_int_equal(result_json(&result, &text), 0);
+    print_message("# %zu bytes\n", text.len);
+    assert_true(text.len < API_RESULT_MAX);
+    spec_fini(&spec);
+    free(items);
+}
+
+TEST_MAIN(H(an_accepted_job_is_told_whatever_fails_then), H(only_an_id_names_a_machine),
+          H(retention_keeps_up_with_what_ends), T(the_largest_result_can_be_served),
+          H(a_supervisor_that_dies_leaves_what_was_written),
           H(a_daemon_that_was_killed_tells_what_was_written),
           H(nobody_waits_for_a_record_that_cannot_come), H(a_job_that_had_not_started_waits_again),
           H(a_cancel_while_a_record_is_awaited_is_kept),
