@@ -381,6 +381,34 @@ static void the_specification_of_an_ended_job_is_overwritten(void **state)
     }
 }
 
+struct listener {
+    struct service_watch watch;
+    size_t heard;
+};
+
+static void on_heard(struct service_watch *watch)
+{
+    ((struct listener *)(void *)((char *)watch - offsetof(struct listener, watch)))->heard++;
+}
+
+/* Removals are many; thousands may wait for other things. */
+static void a_removal_is_heard_by_who_waits_for_one(void **state)
+{
+    struct listener waits = {.watch = {.changed = on_heard}};
+    struct listener removes = {.watch = {.changed = on_heard, .removal = true}};
+
+    (void)state;
+    service_watch(h.s, MACHINE, &waits.watch);
+    service_watch(h.s, MACHINE, &removes.watch);
+    remover_ask(h.s->remover);
+    AWAIT(removes.heard > 0);
+    assert_int_equal(waits.heard, 0);
+    service_news(h.s, MACHINE);
+    assert_int_equal(waits.heard, 1);
+    service_unwatch(&waits.watch);
+    service_unwatch(&removes.watch);
+}
+
 /* What cannot be started for want of its files is no reason to try for ever. */
 static void a_job_whose_directory_is_gone_ends(void **state)
 {
@@ -511,4 +539,4 @@ TEST_MAIN(H(an_accepted_job_is_told_whatever_fails_then), H(only_an_id_names_a_m
           H(a_cancel_while_a_record_is_awaited_is_kept),
           H(the_end_of_a_waiting_job_reads_the_beginning_of_its_specification),
           H(the_specification_of_an_ended_job_is_overwritten),
-          H(a_job_whose_directory_is_gone_ends))
+          H(a_removal_is_heard_by_who_waits_for_one), H(a_job_whose_directory_is_gone_ends))
