@@ -25,7 +25,7 @@ static void *run(void *arg)
     uint64_t one = 1;
 
     (void)pthread_mutex_lock(&r->lock);
-    while (!r->ends) {
+    while (r->asked || !r->ends) { /* what was asked for is done before the end */
         struct jobfiles_swept swept = {0};
         struct err err = ERR_INIT;
 

@@ -426,6 +426,9 @@ void service_free(struct service *s)
     free_event(s->kick);
     free_event(s->upkeep);
     free_event(s->removed);
+    if (s->wipes && s->remover != NULL) {
+        remover_ask(s->remover);
+    }
     remover_free(s->remover);
     json_decref(s->images);
     json_decref(s->capacity);

@@ -381,6 +381,23 @@ static void the_specification_of_an_ended_job_is_overwritten(void **state)
     }
 }
 
+/* Not only when the daemon is started again. */
+static void the_end_of_the_service_overwrites_what_waits_for_it(void **state)
+{
+    struct job_info info = {.state = JOB_QUEUED};
+    struct job_info job;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    fill_machines();
+    job = submit(NS_PER_S, "second");
+    assert_ok(service_cancel(h.s, &h.tenant, job.id, &info, &err), &err);
+    assert_true(jobfiles_wiping(h.jobs_fd, job.id));
+    stop();
+    assert_false(jobfiles_wiping(h.jobs_fd, job.id));
+    start();
+}
+
 struct listener {
     struct service_watch watch;
     size_t heard;
@@ -539,4 +556,5 @@ TEST_MAIN(H(an_accepted_job_is_told_whatever_fails_then), H(only_an_id_names_a_m
           H(a_cancel_while_a_record_is_awaited_is_kept),
           H(the_end_of_a_waiting_job_reads_the_beginning_of_its_specification),
           H(the_specification_of_an_ended_job_is_overwritten),
+          H(the_end_of_the_service_overwrites_what_waits_for_it),
           H(a_removal_is_heard_by_who_waits_for_one), H(a_job_whose_directory_is_gone_ends))
