@@ -100,6 +100,8 @@ struct service {
     bool wipes;                           /* specifications wait to be overwritten */
     bool removal_failed;                  /* something could not be removed: once more later */
     uint64_t upkeep_ns;                   /* of the last retention */
+    uint64_t real_ms, boot_ms;            /* of the last tick, to see that the clock jumped */
+    uint64_t odd_until_ms;                /* by boot_ms: nothing goes for its age */
     char accounts_after[JOB_TENANT_SIZE]; /* where its next look at tenants begins */
     struct capacity_need total;           /* of the host at the start */
 };

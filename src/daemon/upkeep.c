@@ -14,6 +14,8 @@
 #define PURGES_MAX      PAGE /* at once: each is a rename and a row, the sweep is the long part */
 #define TENANTS_MAX     256
 #define IMAGES_EVERY_NS (10 * NS_PER_S)
+#define JUMP_MS         60000u
+#define ODD_MS          3600000u
 
 void upkeep_ask_record(struct service *s, const struct job_info *info, bool recovering,
                        unsigned int tries)
@@ -256,13 +258,34 @@ static int retain_all(struct service *s, struct retention *policy, struct err *e
     return r < 0 ? r : n == PURGES_MAX;
 }
 
+/*
+ * A clock that jumps ahead makes everything old at once, and what is removed for that does not come
+ * back with the right time. So for an hour nothing is: whoever keeps the host's time has that long.
+ */
+static bool clock_is_odd(struct service *s)
+{
+    uint64_t real_ms = service_real_ms();
+    uint64_t boot_ms = clock_ns(CLOCK_BOOTTIME) / NS_PER_MS;
+
+    if (s->real_ms != 0 && real_ms > s->real_ms + (boot_ms - s->boot_ms) + JUMP_MS) {
+        s->odd_until_ms = boot_ms + ODD_MS;
+        log_event(s->c.log, LOG_WARNING, "clock-jumped", NULL,
+                  LOG_NUMBER("ahead_s", (real_ms - s->real_ms) / 1000),
+                  LOG_NUMBER("nothing_goes_for_its_age_s", ODD_MS / 1000));
+    }
+    s->real_ms = real_ms;
+    s->boot_ms = boot_ms;
+    return boot_ms < s->odd_until_ms;
+}
+
 /* 1: there may be more, at the next tick: a look is bounded, what is accepted meanwhile is not. */
-static int retain(struct service *s, struct err *err)
+static int retain(struct service *s, bool by_age, struct err *err)
 {
     struct retention_tenant tenants[TENANTS_MAX];
     struct jobstore_counts counts = {0};
     struct retention policy = {
-        .limits = {.age_ms = s->c.config->retention_age_ms, .bytes = s->c.config->retention_bytes},
+        .limits = {.age_ms = by_age ? s->c.config->retention_age_ms : 0,
+                   .bytes = s->c.config->retention_bytes},
         .now_ms = service_real_ms(),
         .tenants = tenants,
     };
@@ -275,7 +298,10 @@ static int retain(struct service *s, struct err *err)
     r = r < 0 ? r : accounts(s, tenants, &policy.n_tenants, err);
     r = r < 0 ? r : retain_all(s, &policy, err);
     more = r == 1;
-    if (r >= 0 && rows_ms != 0 && rows_ms < policy.now_ms) {
+    if (r < 0 || !by_age) {
+        return r;
+    }
+    if (rows_ms != 0 && rows_ms < policy.now_ms) {
         r = jobstore_forget(s->c.store, policy.now_ms - rows_ms, INT64_MAX, &n_gone, err);
         more = more || n_gone == JOBSTORE_DELETE_MAX;
     }
@@ -287,6 +313,7 @@ void upkeep_tick(struct service *s)
 {
     uint64_t now_ns = clock_mono_ns();
     struct err err = ERR_INIT;
+    bool odd = clock_is_odd(s);
 
     if (s->lost_launcher) {
         return;
@@ -302,7 +329,7 @@ void upkeep_tick(struct service *s)
         remover_ask(s->remover);
     }
     if (now_ns - s->upkeep_ns > RETENTION_NS) {
-        int r = retain(s, &err);
+        int r = retain(s, !odd, &err);
 
         s->upkeep_ns = r == 1 ? 0 : now_ns;
         if (r < 0) {

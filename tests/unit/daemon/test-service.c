@@ -512,6 +512,47 @@ static void retention_keeps_up_with_what_ends(void **state)
     AWAIT(jobstore_counts(h.store, &counts, &err) == 0 && counts.kept_bytes == 0);
 }
 
+static time_t ahead_s; /* of the clock that others set */
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+    int r = __real_clock_gettime(clock, ret);
+
+    ret->tv_sec += clock == CLOCK_REALTIME ? ahead_s : 0;
+    return r;
+}
+
+static void tick(void)
+{
+    h.s->upkeep_ns = 0;
+    upkeep_tick(h.s);
+}
+
+/* Not until it has had an hour to be put right. */
+static void a_clock_that_jumps_ahead_removes_nothing(void **state)
+{
+    struct job_info job;
+    struct job_info info = {.state = JOB_QUEUED};
+    struct err err = ERR_INIT;
+
+    (void)state;
+    fill_machines();
+    job = submit(NS_PER_S, "second");
+    assert_ok(service_cancel(h.s, &h.tenant, job.id, &info, &err), &err);
+    tick();
+    ahead_s = 400 * 24 * 3600;
+    tick();
+    tick();
+    assert_false(get(job.id).purged);
+    h.s->odd_until_ms = 0; /* the hour is over */
+    tick();
+    assert_int_equal(jobstore_get(h.store, NULL, job.id, &info, &err), -ENOENT); /* row and all */
+    ahead_s = 0;
+}
+
 /* The most that a program can have its result say: names of bytes that take the most room. */
 static void the_largest_result_can_be_served(void **state)
 {
@@ -550,6 +591,7 @@ static void the_largest_result_can_be_served(void **state)
 
 TEST_MAIN(H(an_accepted_job_is_told_whatever_fails_then), H(only_an_id_names_a_machine),
           H(retention_keeps_up_with_what_ends), T(the_largest_result_can_be_served),
+          H(a_clock_that_jumps_ahead_removes_nothing),
           H(a_supervisor_that_dies_leaves_what_was_written),
           H(a_daemon_that_was_killed_tells_what_was_written),
           H(nobody_waits_for_a_record_that_cannot_come), H(a_job_that_had_not_started_waits_again),
