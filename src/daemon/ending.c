@@ -79,6 +79,15 @@ static void tell(const struct active *a, const struct ending_said *said)
               LOG_NUMBER("cpu_ms", said->cpu_ns / NS_PER_MS), LOG_NUMBER("unclean", said->unclean));
 }
 
+static int drop_spec(struct active *a, struct err *err)
+{
+    uint64_t bytes = 0;
+    int r = jobfiles_drop_spec(a->s->c.jobs_fd, a->info.id, &bytes, err);
+
+    a->s->wipe_bytes += bytes;
+    return r;
+}
+
 static int write_files(struct active *a, struct err *err)
 {
     int r = 0;
@@ -87,10 +96,7 @@ static int write_files(struct active *a, struct err *err)
         r = jobfiles_put_state(&a->files, JOB_ENDED, err);
         r = r < 0 ? r : jobfiles_put_result(&a->files, a->result.data, a->result.len, err);
     }
-    if (r == 0) {
-        r = jobfiles_drop_spec(a->s->c.jobs_fd, a->info.id, err);
-        a->s->wipes = true;
-    }
+    r = r < 0 ? r : drop_spec(a, err);
     return r < 0 ? r : jobfiles_bytes(a->files.dirfd, &a->info.kept_bytes, err);
 }
 

@@ -162,8 +162,9 @@ bool jobfiles_wiping(int jobs_fd, const char *id)
     return job_id_ok(id) && (is_there(jobs_fd, dir) || is_there(jobs_fd, spec));
 }
 
-int jobfiles_drop_spec(int jobs_fd, const char *id, struct err *err)
+int jobfiles_drop_spec(int jobs_fd, const char *id, uint64_t *ret_bytes, struct err *err)
 {
+    struct stat st = {0};
     char from[JOB_ID_SIZE + sizeof("/spec")];
     char to[NAME_SIZE];
 
@@ -172,9 +173,14 @@ int jobfiles_drop_spec(int jobs_fd, const char *id, struct err *err)
     }
     (void)snprintf(from, sizeof(from), "%s/spec", id);
     spec_name_of(id, to);
-    return renameat(jobs_fd, from, jobs_fd, to) == 0 || errno == ENOENT
-               ? 0
-               : jobfiles_fail(errno, "remove the specification of a job", err);
+    *ret_bytes = 0;
+    if (renameat(jobs_fd, from, jobs_fd, to) < 0) {
+        return errno == ENOENT ? 0 : jobfiles_fail(errno, "remove the specification of a job", err);
+    }
+    if (fstatat(jobs_fd, to, &st, AT_SYMLINK_NOFOLLOW) == 0) { /* else it was overwritten already */
+        *ret_bytes = (uint64_t)st.st_size;
+    }
+    return 0;
 }
 
 int jobfiles_remove(int jobs_fd, const char *id, bool wipe, struct err *err)

@@ -82,9 +82,10 @@ must_use int jobfiles_put_spec(struct jobfiles *f, const void *data, size_t len,
 must_use int jobfiles_spec(int dirfd, int *ret_fd, struct err *err) nonnull_all;
 /*
  * When the job has ended: nobody finds it any more, and jobfiles_sweep() overwrites and removes it.
- * Missing is fine.
+ * *ret_bytes: its length. Missing is fine, and has none.
  */
-must_use int jobfiles_drop_spec(int jobs_fd, const char *id, struct err *err) nonnull_all;
+must_use int jobfiles_drop_spec(int jobs_fd, const char *id, uint64_t *ret_bytes,
+                                struct err *err) nonnull_all;
 
 /* Nothing new if it is the state already, so that who must try again may. */
 must_use int jobfiles_put_state(struct jobfiles *f, enum job_state state,

@@ -22,3 +22,5 @@ void remover_ask(struct remover *r) nonnull_all;
 must_use int remover_fd(const struct remover *r) nonnull_all;
 /* Takes note of it: 0, or the error of the last look that failed. */
 must_use int remover_done(struct remover *r, struct err *err) nonnull_all;
+/* Every look that was asked for has ended. */
+must_use bool remover_idle(struct remover *r) nonnull_all;

@@ -97,7 +97,8 @@ struct service {
     uint64_t starts;                       /* asked, not answered */
     const char *fault;                     /* why nothing is taken now; a constant */
     bool draining, lost_launcher;
-    bool wipes;                           /* specifications wait to be overwritten */
+    uint64_t wipe_bytes;                  /* of specifications to be overwritten, not yet asked */
+    uint64_t wiping_bytes;                /* ... and asked of the thread that does it */
     bool removal_failed;                  /* something could not be removed: once more later */
     uint64_t upkeep_ns;                   /* of the last retention */
     uint64_t real_ms, boot_ms;            /* of the last tick, to see that the clock jumped */
@@ -153,6 +154,8 @@ void recover_answer(struct service *s, const struct asked_record *asked,
                     const struct launcher_answer *answer) nonnull_all;
 
 /* upkeep.c */
+/* Has overwritten what ended jobs brought. */
+void upkeep_wipe(struct service *s) nonnull_all;
 void upkeep_answer(struct service *s, struct launcher_answer *answer) nonnull_all;
 void upkeep_tick(struct service *s) nonnull_all;
 /* Asks for the record of a job's machine, to keep it with the job. */

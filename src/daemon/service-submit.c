@@ -231,6 +231,10 @@ static int submit(struct submission *sub, struct err *err)
         return refuse_later(sub, PROBLEM_DRAINING, METRIC_REFUSAL_DRAINING, 10,
                             "airlockd is going to end and takes no more jobs");
     }
+    if (s->wipe_bytes + s->wiping_bytes > s->c.config->queue_bytes) { /* the disk is no faster */
+        return refuse_later(sub, PROBLEM_BUSY, METRIC_REFUSAL_CAPACITY, 1,
+                            "too much of ended jobs is still to be overwritten; try again later");
+    }
     if (!tenant_allows(sub->tenant, &sub->job->spec, sub->refusal)) {
         count_refused(s, METRIC_REFUSAL_QUOTA);
         return -EINVAL;

@@ -165,6 +165,9 @@ static void on_removed(evutil_socket_t fd, short what, void *ctx)
         s->removal_failed = true;
         service_complain(s, "removal", NULL, &err);
     }
+    if (remover_idle(s->remover)) {
+        s->wiping_bytes = 0;
+    }
     for (struct service_watch *w = s->watches; w != NULL; w = next) {
         next = w->next;
         if (w->removal) {
@@ -426,9 +429,7 @@ void service_free(struct service *s)
     free_event(s->kick);
     free_event(s->upkeep);
     free_event(s->removed);
-    if (s->wipes && s->remover != NULL) {
-        remover_ask(s->remover);
-    }
+    upkeep_wipe(s);
     remover_free(s->remover);
     json_decref(s->images);
     json_decref(s->capacity);

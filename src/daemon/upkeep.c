@@ -309,6 +309,15 @@ static int retain(struct service *s, bool by_age, struct err *err)
     return r < 0 ? r : more || n_gone == JOBSTORE_DELETE_MAX;
 }
 
+void upkeep_wipe(struct service *s)
+{
+    if (s->wipe_bytes > 0 && s->remover != NULL) {
+        s->wiping_bytes += s->wipe_bytes;
+        s->wipe_bytes = 0;
+        remover_ask(s->remover);
+    }
+}
+
 void upkeep_tick(struct service *s)
 {
     uint64_t now_ns = clock_mono_ns();
@@ -324,10 +333,7 @@ void upkeep_tick(struct service *s)
     }
     ask(s, LAUNCHER_CAPACITY, &s->capacity_asked);
     ask_records(s);
-    if (s->wipes) { /* of a second together, so that the disk flushes for many at once */
-        s->wipes = false;
-        remover_ask(s->remover);
-    }
+    upkeep_wipe(s); /* of a second together */
     if (now_ns - s->upkeep_ns > RETENTION_NS) {
         int r = retain(s, !odd, &err);
 

@@ -317,13 +317,14 @@ static void the_specification_is_overwritten_as_the_other_files_are(void **state
     struct jobfiles_swept swept;
     struct err err = ERR_INIT;
     auto_fd int spec = -1;
+    uint64_t bytes = 0;
     char data[6];
 
     (void)state;
     create(&f);
     assert_ok(jobfiles_put_spec(&f, "secret", 6, &err), &err);
     spec = openat(f.dirfd, "spec", O_RDONLY | O_CLOEXEC);
-    assert_ok(jobfiles_drop_spec(jobs_fd, id, &err), &err);
+    assert_ok(jobfiles_drop_spec(jobs_fd, id, &bytes, &err), &err);
     assert_false(there(f.dirfd, "spec"));
     assert_true(jobfiles_wiping(jobs_fd, id)); /* also where its directory was removed before */
     assert_ok(jobfiles_remove(jobs_fd, id, true, &err), &err);

@@ -381,6 +381,43 @@ static void the_specification_of_an_ended_job_is_overwritten(void **state)
     }
 }
 
+/* Else who submits and cancels would fill the disk as fast as the network is. */
+static void what_waits_to_be_overwritten_is_bounded(void **state)
+{
+    enum {
+        HALF = 40 * 1024
+    };
+
+    static char program[HALF + 1];
+    auto_service_job struct service_job job;
+    struct refusal refusal = {.status = 0};
+    struct job_info info = {.state = JOB_QUEUED};
+    struct err err = ERR_INIT;
+
+    (void)state;
+    memset(program, '#', HALF);
+    stop();
+    h.config.queue_bytes = 2ull * HALF;
+    start();
+    fill_machines();
+    for (int i = 0; i < 2; i++) {
+        const struct job_info one = submit(NS_PER_S, program);
+
+        assert_ok(service_cancel(h.s, &h.tenant, one.id, &info, &err), &err);
+    }
+    service_job_init(&job);
+    job.spec.language = SPEC_PYTHON;
+    job.spec.program_data = (uint8_t *)strdup("x");
+    job.spec.program_len = 1;
+    job.spec.program_name = strdup("main.py");
+    assert_true(service_submit(h.s, &h.tenant, &job, &info, &refusal, &err) < 0);
+    assert_int_equal(refusal.status, 503);
+    assert_int_equal(refusal.retry_after_s, 1);
+    upkeep_tick(h.s);
+    AWAIT(h.s->wiping_bytes == 0);
+    (void)submit(NS_PER_S, program);
+}
+
 /* Not only when the daemon is started again. */
 static void the_end_of_the_service_overwrites_what_waits_for_it(void **state)
 {
@@ -598,5 +635,6 @@ TEST_MAIN(H(an_accepted_job_is_told_whatever_fails_then), H(only_an_id_names_a_m
           H(a_cancel_while_a_record_is_awaited_is_kept),
           H(the_end_of_a_waiting_job_reads_the_beginning_of_its_specification),
           H(the_specification_of_an_ended_job_is_overwritten),
+          H(what_waits_to_be_overwritten_is_bounded),
           H(the_end_of_the_service_overwrites_what_waits_for_it),
           H(a_removal_is_heard_by_who_waits_for_one), H(a_job_whose_directory_is_gone_ends))
