@@ -1,9 +1,4 @@
-/*
- * curl-api.h - libcurl, loaded when a command first needs it.
- *
- * It brings some thirty libraries along, which took every `airlock run` 8 ms to load for nothing
- * (docs/decisions/0035).
- */
+/* curl-api.h - libcurl, loaded when a command first needs it (sys/library.h, docs/decisions/0035). */
 #pragma once
 
 #include <curl/curl.h>

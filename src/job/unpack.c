@@ -6,8 +6,6 @@
  */
 #include "job/unpack.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <iconv.h>
 #include <inttypes.h>
@@ -16,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "job/archive-api.h"
 #include "job/unpack-internal.h"
 #include "proto/outar.h"
 #include "proto/wire.h"
@@ -38,6 +37,7 @@ enum kind {
 };
 
 struct unpacking {
+    const struct archive_api *la;
     const struct unpack_source *source;
     const struct unpack_budget *budget;
     int data_fd;
@@ -58,8 +58,10 @@ struct unpacking {
 
 static void unpacking_fini(struct unpacking *u)
 {
-    (void)archive_read_free(u->upper);
-    (void)archive_read_free(u->lower);
+    if (u->la != NULL) {
+        (void)u->la->archive_read_free(u->upper);
+        (void)u->la->archive_read_free(u->lower);
+    }
     free(u->chunk);
     tar_guard_fini(&u->guard);
     unpack_list_fini(&u->list);
@@ -67,6 +69,7 @@ static void unpacking_fini(struct unpacking *u)
 
 int unpack_prepare(struct err *err)
 {
+    const struct archive_api *la = NULL;
     iconv_t warm = (iconv_t)-1;
 
     /* Dates of a zip go through mktime(), which would read /etc/localtime. One thread. */
@@ -84,7 +87,7 @@ int unpack_prepare(struct err *err)
         return err_sys(err, "iconv_open");
     }
     (void)iconv_close(warm);
-    return 0;
+    return archive_api_load(&la, err);
 }
 
 /* Bytes of the source at offset; 0 at its end, -1 with u->fault. */
@@ -111,7 +114,7 @@ static la_ssize_t on_source_read(struct archive *a, void *ctx, const void **ret)
     ssize_t n = read_source(u, u->at);
 
     if (n < 0) {
-        archive_set_error(a, EIO, "%s", u->fault.msg);
+        u->la->archive_set_error(a, EIO, "%s", u->fault.msg);
         return -1;
     }
     u->at += (uint64_t)n;
@@ -156,11 +159,11 @@ static uint32_t crc_step(uint32_t crc, const uint8_t *data, size_t len)
 }
 
 /* Why libarchive gave up: memory is the helper's, the rest is what is in the archive. */
-static int archive_fault(struct archive *a, struct err *err)
+static int archive_fault(const struct unpacking *u, struct archive *a, struct err *err)
 {
-    const char *text = archive_error_string(a);
+    const char *text = u->la->archive_error_string(a);
 
-    if (archive_errno(a) == ENOMEM) {
+    if (u->la->archive_errno(a) == ENOMEM) {
         return err_usage(err, "reading it takes more memory than may be used for it");
     }
     return err_usage(err, "%.300s", text != NULL ? text_of_str(text).s : "it cannot be read");
@@ -186,9 +189,9 @@ static ssize_t next_bytes(struct unpacking *u, const void **ret)
         n = (size_t)got;
         *ret = u->chunk;
     } else {
-        r = archive_read_data_block(u->lower, ret, &n, &offset);
+        r = u->la->archive_read_data_block(u->lower, ret, &n, &offset);
         if (r != ARCHIVE_OK && r != ARCHIVE_EOF) {
-            return u->fault.class != ERR_NONE ? -1 : archive_fault(u->lower, &u->fault);
+            return u->fault.class != ERR_NONE ? -1 : archive_fault(u, u->lower, &u->fault);
         }
     }
     if (n == 0) {
@@ -212,7 +215,7 @@ static la_ssize_t on_tar_read(struct archive *a, void *ctx, const void **ret)
     ssize_t n = next_bytes(u, ret);
 
     if (n < 0) {
-        archive_set_error(a, EINVAL, "%s", u->fault.msg);
+        u->la->archive_set_error(a, EINVAL, "%s", u->fault.msg);
         return -1;
     }
     return n;
@@ -225,7 +228,7 @@ static int reader_fault(struct unpacking *u, struct archive *a, struct err *err)
         *err = u->fault;
         return -err->errnum;
     }
-    return archive_fault(a, err);
+    return archive_fault(u, a, err);
 }
 
 static int no_memory(struct err *err)
@@ -237,28 +240,28 @@ static int no_memory(struct err *err)
 static int open_lower(struct unpacking *u, struct err *err)
 {
     struct archive_entry *entry = NULL;
-    struct archive *a = archive_read_new();
+    struct archive *a = u->la->archive_read_new();
     int r = 0;
 
     u->lower = a;
     if (a == NULL) {
         return no_memory(err);
     }
-    r = u->kind == KIND_GZIP ? archive_read_support_filter_gzip(a)
-                             : archive_read_support_filter_zstd(a);
-    if (r != ARCHIVE_OK || archive_read_support_format_raw(a) != ARCHIVE_OK ||
-        archive_read_set_read_callback(a, on_source_read) != ARCHIVE_OK ||
-        archive_read_set_callback_data(a, u) != ARCHIVE_OK) {
+    r = u->kind == KIND_GZIP ? u->la->archive_read_support_filter_gzip(a)
+                             : u->la->archive_read_support_filter_zstd(a);
+    if (r != ARCHIVE_OK || u->la->archive_read_support_format_raw(a) != ARCHIVE_OK ||
+        u->la->archive_read_set_read_callback(a, on_source_read) != ARCHIVE_OK ||
+        u->la->archive_read_set_callback_data(a, u) != ARCHIVE_OK) {
         return err_set(err, ERR_HOST, ENOSYS, "libarchive here cannot read %s",
                        u->kind == KIND_GZIP ? "gzip" : "zstd");
     }
-    if (archive_read_open1(a) != ARCHIVE_OK) {
+    if (u->la->archive_read_open1(a) != ARCHIVE_OK) {
         return reader_fault(u, a, err);
     }
-    if (archive_filter_count(a) > 2) {
+    if (u->la->archive_filter_count(a) > 2) {
         return err_usage(err, "it is compressed more than once");
     }
-    r = archive_read_next_header(a, &entry);
+    r = u->la->archive_read_next_header(a, &entry);
     if (r == ARCHIVE_EOF) {
         u->lower_done = true;
         return 0;
@@ -268,7 +271,7 @@ static int open_lower(struct unpacking *u, struct err *err)
 
 static int open_upper(struct unpacking *u, struct err *err)
 {
-    struct archive *a = archive_read_new();
+    struct archive *a = u->la->archive_read_new();
     bool zip = u->kind == KIND_ZIP;
     int r = 0;
 
@@ -276,17 +279,19 @@ static int open_upper(struct unpacking *u, struct err *err)
     if (a == NULL) {
         return no_memory(err);
     }
-    r = zip ? archive_read_support_format_zip_seekable(a) : archive_read_support_format_tar(a);
+    r = zip ? u->la->archive_read_support_format_zip_seekable(a)
+            : u->la->archive_read_support_format_tar(a);
     if (r == ARCHIVE_OK && zip) {
-        r = archive_read_set_seek_callback(a, on_source_seek);
+        r = u->la->archive_read_set_seek_callback(a, on_source_seek);
     }
     if (r != ARCHIVE_OK ||
-        archive_read_set_read_callback(a, zip ? on_source_read : on_tar_read) != ARCHIVE_OK ||
-        archive_read_set_callback_data(a, u) != ARCHIVE_OK) {
+        u->la->archive_read_set_read_callback(a, zip ? on_source_read : on_tar_read) !=
+            ARCHIVE_OK ||
+        u->la->archive_read_set_callback_data(a, u) != ARCHIVE_OK) {
         return err_set(err, ERR_HOST, ENOSYS, "libarchive here cannot read %s",
                        zip ? "zip" : "tar");
     }
-    return archive_read_open1(a) == ARCHIVE_OK ? 0 : reader_fault(u, a, err);
+    return u->la->archive_read_open1(a) == ARCHIVE_OK ? 0 : reader_fault(u, a, err);
 }
 
 /* Without "./" in front and "/" behind, as `tar -C DIR .` writes names. */
@@ -337,18 +342,18 @@ static const char *name_fault(const uint8_t *name, size_t len, uint64_t depth_ma
     return depth > depth_max ? "lies too deep" : NULL;
 }
 
-static const char *type_fault(struct archive_entry *entry)
+static const char *type_fault(const struct unpacking *u, struct archive_entry *entry)
 {
-    if (archive_entry_hardlink(entry) != NULL) {
+    if (u->la->archive_entry_hardlink(entry) != NULL) {
         return "is a hard link";
     }
-    if (archive_entry_is_encrypted(entry)) {
+    if (u->la->archive_entry_is_encrypted(entry)) {
         return "is encrypted";
     }
-    if (archive_entry_sparse_count(entry) > 0) {
+    if (u->la->archive_entry_sparse_count(entry) > 0) {
         return "is a sparse file";
     }
-    switch (archive_entry_filetype(entry)) {
+    switch (u->la->archive_entry_filetype(entry)) {
     case AE_IFREG:
     case AE_IFDIR:
         return NULL;
@@ -381,7 +386,7 @@ static int take_data(struct unpacking *u, const struct unpacked_entry *e, uint64
         const void *data = NULL;
         size_t n = 0;
         la_int64_t offset = 0;
-        int r = archive_read_data_block(u->upper, &data, &n, &offset);
+        int r = u->la->archive_read_data_block(u->upper, &data, &n, &offset);
 
         if (r == ARCHIVE_EOF) {
             *ret_bytes = done;
@@ -412,11 +417,11 @@ static int take_data(struct unpacking *u, const struct unpacked_entry *e, uint64
 
 static int take_entry(struct unpacking *u, struct archive_entry *entry, struct err *err)
 {
-    const char *path = archive_entry_pathname(entry);
+    const char *path = u->la->archive_entry_pathname(entry);
     const uint8_t *name = (const uint8_t *)path;
-    bool is_dir = archive_entry_filetype(entry) == AE_IFDIR;
+    bool is_dir = u->la->archive_entry_filetype(entry) == AE_IFDIR;
     size_t len = 0;
-    const char *fault = type_fault(entry);
+    const char *fault = type_fault(u, entry);
     struct unpacked_entry *e = NULL;
     uint64_t *n = is_dir ? &u->list.n_dirs : &u->list.n_files;
     uint64_t start = u->written;
@@ -449,8 +454,8 @@ static int take_entry(struct unpacking *u, struct archive_entry *entry, struct e
     if (r < 0) {
         return r;
     }
-    if ((is_dir && bytes > 0) ||
-        (archive_entry_size_is_set(entry) && (uint64_t)archive_entry_size(entry) != bytes)) {
+    if ((is_dir && bytes > 0) || (u->la->archive_entry_size_is_set(entry) &&
+                                  (uint64_t)u->la->archive_entry_size(entry) != bytes)) {
         return err_usage(err, "entry '%s' has %" PRIu64 " bytes, but its size says otherwise",
                          text_of(e->name, e->name_len).s, bytes);
     }
@@ -463,7 +468,7 @@ static int take_entries(struct unpacking *u, struct err *err)
 {
     for (;;) {
         struct archive_entry *entry = NULL;
-        int r = archive_read_next_header(u->upper, &entry);
+        int r = u->la->archive_read_next_header(u->upper, &entry);
 
         if (r == ARCHIVE_EOF) {
             return 0;
@@ -637,7 +642,8 @@ int unpack(const struct unpack_source *source, const struct unpack_budget *budge
         .crc = UINT32_MAX,
         .fault = ERR_INIT,
     };
-    int r = u.chunk == NULL ? no_memory(err) : read_archive(&u, err);
+    int r = u.chunk == NULL ? no_memory(err) : archive_api_load(&u.la, err);
 
+    r = r < 0 ? r : read_archive(&u, err);
     return r < 0 ? r : unpack_settle(&u.list, budget, ret, err);
 }

@@ -51,8 +51,9 @@ void unpacked_fini(struct unpacked *u) nonnull_all;
 #define auto_unpacked on_scope_exit(unpacked_fini)
 
 /*
- * What unpack() needs of the process, before a filter forbids to open files: the character set in
- * which libarchive leaves names alone, and a time zone that is no file. Changes LC_CTYPE and TZ.
+ * What unpack() needs of the process, before a filter forbids to open files: libarchive, the
+ * character set in which it leaves names alone, and a time zone that is no file. Changes LC_CTYPE and
+ * TZ.
  */
 must_use int unpack_prepare(struct err *err) nonnull_all;
 

@@ -169,8 +169,7 @@ static void look_at_memory(struct doctor_report *rep)
     const char *info = doctor_read("/proc/meminfo", &text);
     uint64_t total = doctor_parse_meminfo(info, "MemTotal");
     uint64_t available = doctor_parse_meminfo(info, "MemAvailable");
-    uint64_t machine = engine_machine_bytes(256 * MIB);
-    uint64_t job = machine + engine_overhead_bytes(NULL, machine);
+    uint64_t job = engine_group_bytes(NULL, engine_machine_bytes(256 * MIB));
     unsigned long long at_once = available / job;
 
     if (total == 0) {

@@ -76,15 +76,15 @@ uint64_t engine_job_bytes(uint64_t machine_bytes)
     return machine_bytes > MACHINE_BASE_BYTES ? machine_bytes - MACHINE_BASE_BYTES : 0;
 }
 
-uint64_t engine_overhead_bytes(const struct engine *engine, uint64_t machine_bytes)
+uint64_t engine_group_bytes(const struct engine *engine, uint64_t machine_bytes)
 {
     if (engine == NULL) {
-        uint64_t tcg = engine_overhead_bytes(&engine_tcg, machine_bytes);
-        uint64_t kvm = engine_overhead_bytes(&engine_kvm, machine_bytes);
+        uint64_t tcg = engine_group_bytes(&engine_tcg, machine_bytes);
+        uint64_t kvm = engine_group_bytes(&engine_kvm, machine_bytes);
 
         return tcg > kvm ? tcg : kvm;
     }
-    return engine->overhead_bytes +
+    return machine_bytes + engine->overhead_bytes +
            (engine->overhead_per > 0 ? machine_bytes / engine->overhead_per : 0);
 }
 

@@ -73,7 +73,7 @@ struct engine {
     const char *isolation; /* "emulated" or "hardware" */
     /*
      * What the monitor needs beside the guest's memory: so many bytes, and one for overhead_per bytes
-     * of that memory (0: none), for tables of its pages. engine_overhead_bytes() reads them.
+     * of that memory (0: none), for tables of its pages. engine_group_bytes() reads them.
      */
     uint64_t overhead_bytes, overhead_per;
     /* Starts the machine; ERR_USAGE if what it needs is not installed, else ERR_HOST. */
@@ -101,10 +101,10 @@ uint64_t engine_machine_bytes(uint64_t job_memory_bytes);
 /* The largest job limit that gets such a machine. */
 uint64_t engine_job_bytes(uint64_t machine_bytes);
 /*
- * What the monitor needs beside such a machine's memory, for admission and its control group. NULL:
- * the engine is not chosen yet, so the most that any of them needs.
+ * What its control group holds, and admission counts: such a machine's memory and what its monitor
+ * needs beside it. NULL: the engine is not chosen yet, so the most that any of them takes.
  */
-uint64_t engine_overhead_bytes(const struct engine *engine, uint64_t machine_bytes);
+uint64_t engine_group_bytes(const struct engine *engine, uint64_t machine_bytes);
 /*
  * What a machine has of its own while it waits for a job: measured 60 MiB after a rehearsal, most of
  * it translated code, and what the template's file does not give it.

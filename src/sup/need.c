@@ -21,12 +21,11 @@ static const struct engine *wanted(const struct spec *spec)
 struct ledger_need need_of_spec(const struct spec *spec, const struct engine *engine, bool has_job)
 {
     const struct spec_limits *l = &spec->limits;
-    uint64_t machine_bytes = engine_machine_bytes(l->memory_bytes);
 
     /* Scratch, inputs, stdin and the output stream are all files below the state directory. */
     return (struct ledger_need){
-        .memory_bytes = machine_bytes + engine_overhead_bytes(
-                                            engine != NULL ? engine : wanted(spec), machine_bytes),
+        .memory_bytes = engine_group_bytes(engine != NULL ? engine : wanted(spec),
+                                           engine_machine_bytes(l->memory_bytes)),
         .vcpus = l->vcpus,
         .disk_bytes = l->disk_bytes + l->output_bytes + l->input_bytes +
                       (spool_needed(spec) || !has_job ? l->stdin_bytes : 0) +

@@ -347,9 +347,8 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
         return;
     }
     run_phase(run, "boot");
-    if (hold_group(run->hold,
-                   config.memory_bytes + engine_overhead_bytes(run->engine, config.memory_bytes),
-                   config.vcpus, run->store->dirfd, &err) < 0) {
+    if (hold_group(run->hold, engine_group_bytes(run->engine, config.memory_bytes), config.vcpus,
+                   run->store->dirfd, &err) < 0) {
         run_decide_by_err(run, &err, "boot");
         return;
     }

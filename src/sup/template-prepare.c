@@ -168,7 +168,7 @@ int template_prepare(const struct store *store, const struct spec *spec,
         r = unique_id(id, err);
     }
     if (r == 0) { /* a machine boots: it counts, and its uid is no other's */
-        need.memory_bytes = machine_bytes + engine_overhead_bytes(engine, machine_bytes);
+        need.memory_bytes = engine_group_bytes(engine, machine_bytes);
         r = ledger_admit(store->dirfd, &need, &by_host, &slot, err);
     }
     if (r < 0) {

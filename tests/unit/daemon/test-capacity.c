@@ -122,8 +122,8 @@ static void each_engine_has_its_own_need(void **state)
     spec.engine = SPEC_ENGINE_TCG;
     assert_int_equal(need_of_spec(&spec, NULL, true).memory_bytes, tcg);
     /* Not chosen: enough for either, also where tables of pages are the most of it. */
-    assert_int_equal(engine_overhead_bytes(NULL, 448 * MIB), 192 * MIB);
-    assert_int_equal(engine_overhead_bytes(NULL, 64 * GIB), (32 + 2048) * MIB);
+    assert_int_equal(engine_group_bytes(NULL, 448 * MIB), (448 + 192) * MIB);
+    assert_int_equal(engine_group_bytes(NULL, 64 * GIB), 64 * GIB + (32 + 2048) * MIB);
 }
 
 static void a_machine_that_waits_for_a_job_may_get_stdin(void **state)

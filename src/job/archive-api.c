@@ -1,0 +1,23 @@
+#include "job/archive-api.h"
+
+#include "sys/library.h"
+
+int archive_api_load(const struct archive_api **ret, struct err *err)
+{
+    static struct archive_api api;
+    static const struct library_symbol symbols[] = {
+#define SYMBOL(name) {#name, (void **)&api.name},
+        ARCHIVE_API(SYMBOL)
+#undef SYMBOL
+    };
+    static bool loaded;
+    int r =
+        loaded ? 0
+               : library_load("libarchive.so.13", "libarchive13", symbols, ARRAY_LEN(symbols), err);
+
+    if (r == 0) {
+        loaded = true;
+        *ret = &api;
+    }
+    return r;
+}
