@@ -440,11 +440,11 @@ static int reload(struct daemon *d, struct err *err)
     if (r == 0 && next.user == NULL && d->config.user != NULL) {
         next.user = strdup(d->config.user);
     }
+    if (r == 0 && d->config.tls_cert != NULL) { /* before anything is changed that would stay so */
+        r = server_reload_tls(d->server, err);
+    }
     if (r == 0) {
         r = config_reload(&d->config, &next, &kept, err);
-    }
-    if (r == 0 && d->config.tls_cert != NULL) {
-        r = server_reload_tls(d->server, err);
     }
     if (r == 0 && kept.len > 0) {
         log_event(d->log, LOG_WARNING, "reload-needs-restart", NULL,

@@ -116,7 +116,7 @@ static void on_phase(void *ctx, const char *name, size_t len)
                        IMAGE_NAME_MAX, image_of(&run->options->spec));
         on_step(run, text);
     } else if (len == strlen(SUP_PHASE_PROBE) && memcmp(name, SUP_PHASE_PROBE, len) == 0) {
-        on_step(run, "finding out whether KVM works here, up to 20 s (once per boot of this host)");
+        on_step(run, "finding out whether KVM works here, up to 20 s (the answer is remembered)");
     }
 }
 

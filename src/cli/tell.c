@@ -9,6 +9,7 @@
 #include "base/str.h"
 
 #include "cli/run-loop.h"
+#include "job/result-read.h"
 #include "job/result.h"
 #include "job/verdict.h"
 
@@ -50,18 +51,6 @@ struct report {
     size_t n_dropped;
     char unclean[ERR_MSG_MAX]; /* what the cleanup could not prove or remove, "" if nothing */
 };
-
-static uint64_t phase(const json_t *root, const char *name)
-{
-    json_int_t v = json_integer_value(json_object_get(json_object_get(root, "phases"), name));
-
-    return v > 0 ? (uint64_t)v : 0;
-}
-
-static uint64_t since(uint64_t from, uint64_t to)
-{
-    return from != 0 && to > from ? to - from : 0;
-}
 
 static int program_exit(const json_t *root)
 {
@@ -123,12 +112,14 @@ static int read_report(const struct buf *text, struct report *ret, struct err *e
     }
     *ret = (struct report){.verdict = (enum airlock_verdict)number,
                            .exit_code = program_exit(root),
-                           .boot_ns = since(phase(root, "spawned_ns"), phase(root, "ready_ns")),
-                           .run_ns = since(phase(root, "started_ns"), phase(root, "exited_ns")),
+                           .boot_ns = result_read_span(result_read_phase(root, "spawned_ns"),
+                                                       result_read_phase(root, "ready_ns")),
+                           .run_ns = result_read_span(result_read_phase(root, "started_ns"),
+                                                      result_read_phase(root, "exited_ns")),
                            .n_outputs = json_array_size(json_object_get(root, "outputs")),
                            .n_dropped = json_array_size(json_object_get(root, "dropped"))};
     for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-        uint64_t end = phase(root, ends[i]);
+        uint64_t end = result_read_phase(root, ends[i]);
 
         ret->total_ns = end > ret->total_ns ? end : ret->total_ns;
     }

@@ -56,20 +56,28 @@ static int no_memory(struct err *err)
     return err_set(err, ERR_HOST, ENOMEM, "answer a request: out of memory");
 }
 
-/* Without its result, if there is no room for that: who submits must hear of the job all the same. */
+/*
+ * Without its result, if there is no room for that or it can't be read: who submits must hear of the
+ * job all the same.
+ */
 static int job_text(struct call *call, const struct job_info *info, unsigned int *status,
                     char **ret, struct refusal *ret_refusal, struct err *err)
 {
+    bool submits = strcmp(call->match.route->method, "POST") == 0;
     json_auto_t *json = NULL;
     int r = api_job_text(call, info, ret, err);
 
-    if (r != 1) {
+    if (r == 0 || (r < 0 && !submits)) {
         return r;
     }
-    if (strcmp(call->match.route->method, "GET") == 0) {
+    if (!submits) {
         (void)problem_set(ret_refusal, PROBLEM_BUSY, "", "too many large answers are not read yet");
         ret_refusal->retry_after_s = 1;
         return -EINVAL;
+    }
+    if (r < 0) {
+        log_event(call->o->log, LOG_ERROR, "request-failed", info->id, LOG_TEXT("why", err->msg));
+        *err = (struct err)ERR_INIT;
     }
     *status = 202;
     json = api_job_json(info);
@@ -103,6 +111,7 @@ static int reply_job(struct call *call, const struct job_info *info, unsigned in
 static int wait_for(struct call *call, const char *id, uint64_t seconds, unsigned int status,
                     struct err *err)
 {
+    bool removal = call->match.route->handle == api_purge;
     struct timeval tv = {.tv_sec = (time_t)seconds};
     struct waiting *w = calloc(1, sizeof(*w));
 
@@ -112,6 +121,7 @@ static int wait_for(struct call *call, const char *id, uint64_t seconds, unsigne
     w->call = call;
     w->status = status;
     w->watch.changed = on_changed;
+    w->watch.removal = removal;
     w->timer = evtimer_new(call->o->base, on_late, w);
     if (w->timer == NULL || evtimer_add(w->timer, &tv) < 0) {
         if (w->timer != NULL) {

@@ -15,7 +15,8 @@ call_handler api_submit, api_list, api_get, api_cancel, api_purge, api_stdout, a
 
 #define API_INLINE_MAX (1 * MIB) /* a stream up to this stands in the result itself */
 
-#define API_RESULT_MAX (32 * MIB) /* of a result.json; larger ones are an error of the host */
+/* Of a result.json, which the caps bound (OUTPUTS_NAMES_BYTES); larger ones are the host's fault. */
+#define API_RESULT_MAX (64 * MIB)
 
 /* The job as the API shows it, without its result. NULL: no memory. */
 json_t *api_job_json(const struct job_info *info) nonnull_all;

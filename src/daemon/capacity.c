@@ -113,12 +113,14 @@ uint64_t capacity_share(const struct capacity_need *total, const struct capacity
 void capacity_need_of(const struct spec *spec, struct capacity_need *ret)
 {
     const struct ledger_need need = need_of_spec(spec, NULL, true);
+    const struct spec_limits *l = &spec->limits;
+    uint64_t kept = num_add(l->output_bytes, num_add(l->stdout_bytes, l->stderr_bytes));
 
     *ret = (struct capacity_need){
         .machines = 1,
         .memory_bytes = need.memory_bytes,
         .vcpus = need.vcpus,
-        .disk_bytes = need.disk_bytes,
+        .disk_bytes = num_add(need.disk_bytes, kept),
         .processes = JOB_PROCESSES,
         .fds = JOB_FDS,
     };

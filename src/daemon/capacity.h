@@ -65,7 +65,10 @@ struct capacity_load {
 must_use int capacity_read(int state_fd, const struct capacity_config *config, struct capacity *ret,
                            struct err *err) nonnull_all;
 
-/* What a machine for this spec takes: the same numbers that the supervisor asks the ledger for. */
+/*
+ * What a machine for this spec takes: the same numbers that the supervisor asks the ledger for. And
+ * what its job may leave with us before the machine's own files are gone: streams and outputs.
+ */
 void capacity_need_of(const struct spec *spec, struct capacity_need *ret) nonnull_all;
 
 void capacity_add(struct capacity_need *sum, const struct capacity_need *need) nonnull_all;

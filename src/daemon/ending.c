@@ -9,18 +9,14 @@
 #include <string.h>
 
 #include "daemon/service-internal.h"
+#include "job/result-read.h"
 #include "job/result.h"
+#include "job/spec-wire.h"
 #include "job/verdict.h"
 #include "sys/clock.h"
+#include "sys/fd.h"
 
 static const struct timeval again_after = {.tv_sec = 1};
-
-static uint64_t phase(const json_t *root, const char *name)
-{
-    json_int_t v = json_integer_value(json_object_get(json_object_get(root, "phases"), name));
-
-    return v > 0 ? (uint64_t)v : 0;
-}
 
 int ending_read(const uint8_t *json, size_t len, struct ending_said *ret, struct err *err)
 {
@@ -40,10 +36,10 @@ int ending_read(const uint8_t *json, size_t len, struct ending_said *ret, struct
     ret->verdict = (enum airlock_verdict)verdict;
     (void)snprintf(ret->reason, sizeof(ret->reason), "%s", reason != NULL ? reason : "");
     (void)snprintf(ret->message, sizeof(ret->message), "%s", message != NULL ? message : "");
-    ret->started_ns = phase(root, "started_ns");
+    ret->started_ns = result_read_phase(root, "started_ns");
     ret->started = ret->started_ns != 0;
-    ret->exited_ns = phase(root, "exited_ns");
-    ret->total_ns = phase(root, "cleaned_ns");
+    ret->exited_ns = result_read_phase(root, "exited_ns");
+    ret->total_ns = result_read_phase(root, "cleaned_ns");
     cpu = json_integer_value(json_object_get(json_object_get(root, "peaks"), "cpu_ns"));
     ret->cpu_ns = cpu > 0 ? (uint64_t)cpu : 0;
     json_object_foreach(json_object_get(json_object_get(root, "cleanup"), "checks"), name, ok)
@@ -52,11 +48,6 @@ int ending_read(const uint8_t *json, size_t len, struct ending_said *ret, struct
     }
     json_decref(root);
     return 0;
-}
-
-static uint64_t since(uint64_t from, uint64_t to)
-{
-    return from != 0 && to > from ? to - from : 0;
 }
 
 /* Not for what was no fault of the program's, and could not be one. */
@@ -75,9 +66,9 @@ static void tell(const struct active *a, const struct ending_said *said)
     if (said->started) {
         metrics_observe(m, METRIC_PHASE_SECONDS, METRIC_PHASE_PREPARE, said->started_ns);
         metrics_observe(m, METRIC_PHASE_SECONDS, METRIC_PHASE_RUN,
-                        since(said->started_ns, said->exited_ns));
+                        result_read_span(said->started_ns, said->exited_ns));
         metrics_observe(m, METRIC_PHASE_SECONDS, METRIC_PHASE_FINISH,
-                        since(said->exited_ns, said->total_ns));
+                        result_read_span(said->exited_ns, said->total_ns));
     }
     metrics_observe(m, METRIC_PHASE_SECONDS, METRIC_PHASE_TOTAL,
                     (a->info.ended_ms - a->info.created_ms) * NS_PER_MS);
@@ -88,6 +79,15 @@ static void tell(const struct active *a, const struct ending_said *said)
               LOG_NUMBER("cpu_ms", said->cpu_ns / NS_PER_MS), LOG_NUMBER("unclean", said->unclean));
 }
 
+static int drop_spec(struct active *a, struct err *err)
+{
+    uint64_t bytes = 0;
+    int r = jobfiles_drop_spec(a->s->c.jobs_fd, a->info.id, &bytes, err);
+
+    a->s->wipe_bytes += bytes;
+    return r;
+}
+
 static int write_files(struct active *a, struct err *err)
 {
     int r = 0;
@@ -96,9 +96,7 @@ static int write_files(struct active *a, struct err *err)
         r = jobfiles_put_state(&a->files, JOB_ENDED, err);
         r = r < 0 ? r : jobfiles_put_result(&a->files, a->result.data, a->result.len, err);
     }
-    if (r == 0) {
-        r = jobfiles_drop_spec(a->files.dirfd, err);
-    }
+    r = r < 0 ? r : drop_spec(a, err);
     return r < 0 ? r : jobfiles_bytes(a->files.dirfd, &a->info.kept_bytes, err);
 }
 
@@ -120,8 +118,8 @@ static int write_end(struct active *a, struct err *err)
     a->info.ended_ms =
         a->info.ended_ms < a->info.created_ms ? a->info.created_ms : a->info.ended_ms;
     if (is_charged(said)) {
-        charge = (struct jobstore_charge){.cpu_ns = said->cpu_ns,
-                                          .wall_ns = since(said->started_ns, said->exited_ns)};
+        charge = (struct jobstore_charge){
+            .cpu_ns = said->cpu_ns, .wall_ns = result_read_span(said->started_ns, said->exited_ns)};
     }
     r = jobstore_end(a->s->c.store, &a->info, is_charged(said) ? &charge : NULL, err);
     if (r == 0) {
@@ -171,20 +169,47 @@ static void give_slot_back(struct active *a)
     (void)!queue_ended(a->s->queue, a->info.id, is_charged(&a->said), clock_mono_ns(), &ignored);
 }
 
+/* Into initialised limits, which stay if nobody can say (any more) what was asked for. */
+static void read_limits(int dirfd, struct spec_limits *ret)
+{
+    uint8_t head[SPEC_WIRE_HEAD_MAX];
+    auto_spec struct spec spec;
+    auto_fd int file = -1;
+    struct err ignored = ERR_INIT;
+    size_t len = 0;
+
+    spec_init(&spec);
+    if (dirfd >= 0 && jobfiles_spec(dirfd, &file, &ignored) == 0 &&
+        fd_pread_full(file, head, sizeof(head), 0, &len, &ignored) == 0 &&
+        spec_decode_head(&spec, head, len, &ignored) == 0) {
+        *ret = spec.limits;
+    }
+    explicit_bzero(head, sizeof(head)); /* its end may be of the program */
+}
+
+/* As GET of the stream has it. */
+static struct result_stream kept(const struct active *a, uint64_t bytes, uint64_t cap, bool cut)
+{
+    bool full = !a->cut_known && bytes > 0 && bytes >= cap; /* nobody can say that it was all */
+
+    return (struct result_stream){.bytes = a->faulty ? 0 : bytes,
+                                  .truncated = cut || full || (a->faulty && bytes > 0)};
+}
+
 /* The result where no supervisor wrote one. */
 static int own_result(const struct active *a, enum airlock_verdict verdict, const char *reason,
                       const char *text, struct buf *out)
 {
-    auto_spec struct spec spec;
-    struct err err = ERR_INIT;
-    uint64_t bytes = 0;
+    struct result_kept k = {.machine_id = a->info.machine_id};
+    struct spec_limits limits;
+    auto_spec struct spec defaults;
 
-    spec_init(&spec);
-    if (a->files.dirfd >= 0 && recover_spec(a->files.dirfd, &spec, &bytes, &err) < 0) {
-        spec_fini(&spec); /* nobody can say (any more) what was asked for: the defaults */
-        spec_init(&spec);
-    }
-    return result_rejected_json(&spec.limits, verdict, reason, text, out);
+    spec_init(&defaults);
+    limits = defaults.limits;
+    read_limits(a->files.dirfd, &limits);
+    k.out = kept(a, a->files.stdout_bytes, limits.stdout_bytes, a->stdout_cut);
+    k.err = kept(a, a->files.stderr_bytes, limits.stderr_bytes, a->stderr_cut);
+    return result_kept_json(&limits, &k, verdict, reason, text, out);
 }
 
 void ending_result(struct active *a, const uint8_t *json, size_t len)

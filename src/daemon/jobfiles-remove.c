@@ -8,16 +8,18 @@
 #include "daemon/jobfiles-internal.h"
 #include "sys/fd.h"
 
-#define GONE       ".gone-" /* discarded, to be removed */
-#define WIPE       ".wipe-" /* discarded, to be overwritten and removed */
-#define REST       ".rm-"   /* what fd_remove_tree() works through */
-#define NAME_SIZE  (sizeof(WIPE) + JOB_ID_SIZE)
+#define GONE      ".gone-" /* discarded, to be removed */
+#define WIPE      ".wipe-" /* discarded, to be overwritten and removed */
+#define SPEC      ".spec-" /* a specification, to be overwritten and removed */
+#define REST      ".rm-"   /* what fd_remove_tree() works through */
+#define NAME_SIZE (sizeof(WIPE) + JOB_ID_SIZE)
+_Static_assert(sizeof(SPEC) == sizeof(WIPE) && sizeof(GONE) == sizeof(WIPE), "NAME_SIZE");
 #define WIPE_CHUNK (64 * KIB)
 
 /*
  * How it works. The first step of a removal is a rename: the job has its directory or has none, and
  * a removal that was killed is found by its name and finished by the next sweep, overwriting if that
- * was asked for.
+ * was asked for. What was overwritten is removed at once, so that each attempt gets further.
  */
 int jobfiles_find(int jobs_fd, const char *id, int *ret_dirfd, struct err *err)
 {
@@ -84,6 +86,9 @@ static int wipe_file(void *ctx, int parent_fd, const char *name, struct err *err
     if (r == 0 && fdatasync(fd) < 0) {
         r = -errno;
     }
+    if (r == 0 && unlinkat(parent_fd, name, 0) < 0) {
+        r = -errno;
+    }
     return r < 0 ? jobfiles_fail(-r, "overwrite a file of a job", err) : 0;
 }
 
@@ -135,13 +140,47 @@ int jobfiles_discard(int jobs_fd, const char *id, bool wipe, struct err *err)
     return r;
 }
 
-bool jobfiles_wiping(int jobs_fd, const char *id)
+static void spec_name_of(const char *id, char ret[NAME_SIZE])
 {
-    char name[NAME_SIZE];
+    (void)snprintf(ret, NAME_SIZE, SPEC "%.32s", id);
+}
+
+static bool is_there(int jobs_fd, const char *name)
+{
     struct stat st;
 
-    name_of(id, true, name);
-    return job_id_ok(id) && fstatat(jobs_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    return fstatat(jobs_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool jobfiles_wiping(int jobs_fd, const char *id)
+{
+    char dir[NAME_SIZE];
+    char spec[NAME_SIZE];
+
+    name_of(id, true, dir);
+    spec_name_of(id, spec);
+    return job_id_ok(id) && (is_there(jobs_fd, dir) || is_there(jobs_fd, spec));
+}
+
+int jobfiles_drop_spec(int jobs_fd, const char *id, uint64_t *ret_bytes, struct err *err)
+{
+    struct stat st = {0};
+    char from[JOB_ID_SIZE + sizeof("/spec")];
+    char to[NAME_SIZE];
+
+    if (!job_id_ok(id)) {
+        return err_set(err, ERR_USAGE, ENOENT, "this is no id of a job");
+    }
+    (void)snprintf(from, sizeof(from), "%s/spec", id);
+    spec_name_of(id, to);
+    *ret_bytes = 0;
+    if (renameat(jobs_fd, from, jobs_fd, to) < 0) {
+        return errno == ENOENT ? 0 : jobfiles_fail(errno, "remove the specification of a job", err);
+    }
+    if (fstatat(jobs_fd, to, &st, AT_SYMLINK_NOFOLLOW) == 0) { /* else it was overwritten already */
+        *ret_bytes = (uint64_t)st.st_size;
+    }
+    return 0;
 }
 
 int jobfiles_remove(int jobs_fd, const char *id, bool wipe, struct err *err)
@@ -161,26 +200,35 @@ static bool begins(const char *name, const char *with)
     return strncmp(name, with, strlen(with)) == 0;
 }
 
-static int sweep_one(int jobs_fd, const char *name,
-                     int (*keep)(void *ctx, const char *id, struct err *err), void *ctx,
-                     struct jobfiles_swept *swept, struct err *err)
+static int finish_one(int jobs_fd, const char *name, struct err *err)
 {
-    int r = 0;
+    return begins(name, SPEC) ? wipe_file(NULL, jobs_fd, name, err)
+                              : finish(jobs_fd, name, begins(name, WIPE), err);
+}
 
+struct sweep {
+    int jobs_fd;
+    int (*keep)(void *ctx, const char *id, struct err *err);
+    void *ctx;
+    struct jobfiles_swept swept;
+    bool ended; /* by keep() */
+};
+
+static int sweep_one(struct sweep *s, const char *name, struct err *err)
+{
     if (job_id_ok(name)) {
-        r = keep != NULL ? keep(ctx, name, err) : 1;
-        if (r != 0) {
-            return r < 0 ? r : 0;
-        }
-        swept->orphans++;
-        return jobfiles_remove(jobs_fd, name, false, err);
+        int r = s->keep != NULL ? s->keep(s->ctx, name, err) : 1;
+
+        s->ended = r < 0;
+        s->swept.orphans += r == 0;
+        return r == 0 ? jobfiles_discard(s->jobs_fd, name, false, err) : r < 0 ? r : 0;
     }
-    if (begins(name, REST) ||
-        ((begins(name, GONE) || begins(name, WIPE)) && job_id_ok(name + strlen(GONE)))) {
-        swept->leftovers++;
-        return finish(jobs_fd, name, begins(name, WIPE), err);
+    if (begins(name, REST) || ((begins(name, GONE) || begins(name, WIPE) || begins(name, SPEC)) &&
+                               job_id_ok(name + strlen(GONE)))) {
+        s->swept.leftovers++;
+        return s->keep != NULL ? 0 : finish_one(s->jobs_fd, name, err);
     }
-    swept->foreign++;
+    s->swept.foreign++;
     return 0;
 }
 
@@ -189,24 +237,27 @@ int jobfiles_sweep(int jobs_fd, int (*keep)(void *ctx, const char *id, struct er
 {
     auto_dir DIR *dir = NULL;
     auto_fd int again = openat(jobs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct jobfiles_swept swept = {0};
+    struct sweep s = {.jobs_fd = jobs_fd, .keep = keep, .ctx = ctx};
     const struct dirent *ent = NULL;
+    int first = 0;
 
     dir = again >= 0 ? fdopendir(again) : NULL;
     if (dir == NULL) {
         return err_sys(err, "list the directories of the jobs");
     }
     (void)STEAL_FD(&again);
-    while ((ent = readdir(dir)) != NULL) { /* NOLINT(concurrency-mt-unsafe): own DIR */
+    while (!s.ended && (ent = readdir(dir)) != NULL) { /* NOLINT(concurrency-mt-unsafe): own DIR */
+        struct err why = ERR_INIT;
         int r = 0;
 
         if (strcmp(ent->d_name, ".") != 0 && strcmp(ent->d_name, "..") != 0) {
-            r = sweep_one(jobs_fd, ent->d_name, keep, ctx, &swept, err);
+            r = sweep_one(&s, ent->d_name, &why);
         }
-        if (r < 0) {
-            return r;
+        if (r < 0 && (first == 0 || s.ended)) {
+            first = r;
+            *err = why;
         }
     }
-    *ret = swept;
-    return 0;
+    *ret = s.swept;
+    return first;
 }

@@ -409,13 +409,6 @@ int jobfiles_spec(int dirfd, int *ret_fd, struct err *err)
     return jobfiles_open_file(dirfd, "spec", O_RDONLY, ret_fd, err);
 }
 
-int jobfiles_drop_spec(int dirfd, struct err *err)
-{
-    return unlinkat(dirfd, "spec", 0) == 0 || errno == ENOENT
-               ? 0
-               : err_sys(err, "remove the specification of a job");
-}
-
 /* Whoever finds the record finds what it speaks of. */
 static int put_last_record(struct jobfiles *f, struct err *err)
 {

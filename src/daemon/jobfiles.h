@@ -1,7 +1,7 @@
 /*
  * jobfiles.h - the bytes of a job: one directory below STATE/daemon/jobs, named by its id.
  *
- *   spec         the encoded specification (job/spec-wire.h); removed when the job has ended
+ *   spec         the encoded specification (job/spec-wire.h); overwritten when the job has ended
  *   stdout, stderr   what the program wrote, as it came
  *   events       fixed records (struct jobfiles_event_wire): the n-th has sequence number n, from 1
  *   result.json  the result of `airlock run --json`, streams without data
@@ -80,8 +80,12 @@ must_use int jobfiles_put_spec(struct jobfiles *f, const void *data, size_t len,
                                struct err *err) nonnull_all;
 /* Read-only, the caller owns *ret_fd. -ENOENT (ERR_HOST) if it was dropped or never put. */
 must_use int jobfiles_spec(int dirfd, int *ret_fd, struct err *err) nonnull_all;
-/* When the job has ended. Missing is fine. */
-must_use int jobfiles_drop_spec(int dirfd, struct err *err) nonnull_all;
+/*
+ * When the job has ended: nobody finds it any more, and jobfiles_sweep() overwrites and removes it.
+ * *ret_bytes: its length. Missing is fine, and has none.
+ */
+must_use int jobfiles_drop_spec(int jobs_fd, const char *id, uint64_t *ret_bytes,
+                                struct err *err) nonnull_all;
 
 /* Nothing new if it is the state already, so that who must try again may. */
 must_use int jobfiles_put_state(struct jobfiles *f, enum job_state state,
@@ -114,19 +118,20 @@ must_use int jobfiles_output(int dirfd, const char *name, int *ret_fd, uint64_t 
 must_use int jobfiles_remove(int jobs_fd, const char *id, bool wipe, struct err *err) nonnull_all;
 /* The fast first step of it: nobody finds the job's directory any more. jobfiles_sweep() goes on. */
 must_use int jobfiles_discard(int jobs_fd, const char *id, bool wipe, struct err *err) nonnull_all;
-/* True while what was discarded with wipe is still there. */
+/* True while what was discarded with wipe, or the specification, is still there to be overwritten. */
 must_use bool jobfiles_wiping(int jobs_fd, const char *id) nonnull_all;
 
 struct jobfiles_swept {
-    uint64_t orphans;   /* directories of jobs that nobody knows, removed */
-    uint64_t leftovers; /* removals that were not finished, finished */
+    uint64_t orphans;   /* directories of jobs that nobody knows, discarded */
+    uint64_t leftovers; /* removals that were not finished */
     uint64_t foreign;   /* what is not ours: left alone */
 };
 
 /*
- * Looks at all that is in jobs_fd, at the start, or (keep NULL: every job is known) to finish what was
- * discarded. keep(ctx, id): 1 if the job is known, 0 if not, or a negative errno, which ends the
- * sweep with that.
+ * Looks at all that is in jobs_fd. With keep, at the start: fast, it discards what nobody knows and
+ * finishes nothing; keep(ctx, id): 1 if the job is known, 0 if not, or a negative errno, which ends
+ * the sweep with that. keep NULL: finishes what was discarded, as slowly as the disk is; what fails
+ * does not keep the others, and is returned (the first of it).
  */
 must_use int jobfiles_sweep(int jobs_fd, int (*keep)(void *ctx, const char *id, struct err *err),
                             void *ctx, struct jobfiles_swept *ret, struct err *err)

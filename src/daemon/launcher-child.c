@@ -29,7 +29,6 @@
 #include "job/spec-wire.h"
 #include "sup/engine.h"
 #include "sup/hold.h"
-#include "sup/records.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -54,7 +53,8 @@ struct child {
     struct tell_wire tell; /* the answer that could not be written yet */
     int tell_fd;           /* owned */
     bool must_tell;
-    bool over; /* the front half is gone */
+    bool over;         /* the front half is gone */
+    uint64_t tried_ns; /* KVM was tried once more; 0 = never */
 };
 
 /* --- answers --- */
@@ -319,7 +319,7 @@ static int make_text(const struct child *c, const struct ask_wire *ask, struct b
         if (!job_id_ok(ask->id)) {
             return err_usage(err, "a record's name is 32 hex digits");
         }
-        return records_load(c->half->store->dirfd, ask->id, out, err);
+        return launcher_text_record(c->half->store, ask->id, out, err);
     default:
         return err_set(err, ERR_HOST, EPROTO, "a text that is not known was asked for");
     }
@@ -336,6 +336,74 @@ static void do_text(struct child *c, const struct ask_wire *ask)
         r = fd_write_full(fd, text.data, text.len, &err);
     }
     tell(c, ask->number, r, &err, r == 0 ? STEAL_FD(&fd) : -1);
+}
+
+/* --- engines --- */
+
+static bool front_is_gone(void *ctx)
+{
+    const struct child *c = ctx;
+    struct pollfd p = {.fd = c->half->sock, .events = 0};
+
+    return poll(&p, 1, 0) > 0;
+}
+
+/* No wish for more than what is remembered of KVM. */
+static struct engine_wish kvm_wish(struct child *c)
+{
+    return (struct engine_wish){.store = c->half->store,
+                                .wanted = SPEC_ENGINE_AUTO,
+                                .weakest = SPEC_ISOLATION_EMULATED,
+                                .stop = front_is_gone,
+                                .ctx = c};
+}
+
+_Noreturn static void try_kvm(struct child *c)
+{
+    const int keep[] = {c->half->sock, c->half->store->dirfd, c->half->store->tmpfd};
+    struct engine_wish wish = kvm_wish(c);
+    struct engine_probe probe = {.works = false};
+    struct err ignored = ERR_INIT;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* the socket must not outlive the launcher */
+    (void)prctl(PR_SET_NAME, "airlock-probe");
+    fd_keep_only(keep, ARRAY_LEN(keep));
+    wish.again = true;
+    _exit(engine_probe_kvm(&wish, false, &probe, &ignored) < 0);
+}
+
+/*
+ * A probe that was late proves nothing, but the front half refuses what needs hardware meanwhile: so
+ * nobody else tries. In a process of its own: no question waits.
+ */
+static void try_kvm_again(struct child *c)
+{
+    const struct engine_wish wish = kvm_wish(c);
+    struct engine_probe probe = {.works = false};
+    struct err ignored = ERR_INIT;
+    uint64_t now = clock_mono_ns();
+    int r = 0;
+
+    if ((c->tried_ns != 0 && now - c->tried_ns < ENGINE_AGAIN_NS) || c->n_procs == CHILDREN_MAX ||
+        engine_probe_kvm(&wish, false, &probe, &ignored) < 0 || !probe.due) {
+        return;
+    }
+    c->tried_ns = now;
+    r = proc_fork(&c->procs[c->n_procs], &ignored);
+    if (r == 1) {
+        try_kvm(c);
+    }
+    c->n_procs += r == 0;
+}
+
+/* What a probe of KVM found is remembered: no question waits for one later. */
+static void try_engines(struct child *c)
+{
+    const struct engine_wish wish = kvm_wish(c);
+    const struct engine *engine = NULL;
+    struct err ignored = ERR_INIT; /* LAUNCHER_CAPACITY says it, and each job's result */
+
+    (void)!engine_select(&wish, &engine, &ignored);
 }
 
 /* --- the loop --- */
@@ -370,6 +438,9 @@ static void serve_one(struct child *c)
         return;
     case ASK_TEXT:
         do_text(c, &ask);
+        if (ask.aux == LAUNCHER_CAPACITY) { /* about once a second */
+            try_kvm_again(c);
+        }
         return;
     default:
         c->over = true;
@@ -399,28 +470,6 @@ static void turn(struct child *c, int timeout_ms)
     } else if (p[0].revents != 0) {
         serve_one(c);
     }
-}
-
-static bool front_is_gone(void *ctx)
-{
-    const struct child *c = ctx;
-    struct pollfd p = {.fd = c->half->sock, .events = 0};
-
-    return poll(&p, 1, 0) > 0;
-}
-
-/* What a probe of KVM found is remembered: no question waits for one later. */
-static void try_engines(struct child *c)
-{
-    const struct engine_wish wish = {.store = c->half->store,
-                                     .wanted = SPEC_ENGINE_AUTO,
-                                     .weakest = SPEC_ISOLATION_EMULATED,
-                                     .stop = front_is_gone,
-                                     .ctx = c};
-    const struct engine *engine = NULL;
-    struct err ignored = ERR_INIT; /* LAUNCHER_CAPACITY says it, and each job's result */
-
-    (void)!engine_select(&wish, &engine, &ignored);
 }
 
 /*
@@ -484,6 +533,7 @@ void launcher_child(const struct launcher_half *half)
     c.out_fd = -1;
     c.tell_fd = -1;
     leave_session(half);
+    launcher_kin_begin(half->store);
     hold_set_capacity(&half->config->capacity);
     if (chdir("/") < 0 || (half->config->pool > 0 && pool_new(&pool, &c.pool, &err) < 0)) {
         _exit(1);

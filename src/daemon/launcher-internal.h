@@ -67,3 +67,9 @@ must_use int launcher_text_images(const struct store *store, struct buf *out,
 must_use int launcher_text_capacity(const struct store *store,
                                     const struct ledger_capacity *capacity, const struct pool *pool,
                                     struct buf *out, struct err *err) nonnull_args(1, 2, 4, 5);
+
+/* launcher-record.c: once, before the first supervisor is forked. */
+void launcher_kin_begin(const struct store *store) nonnull_all;
+/* As records_load(), but -ESRCH if there is none and no process is left that could write it. */
+must_use int launcher_text_record(const struct store *store, const char *id, struct buf *out,
+                                  struct err *err) nonnull_all;

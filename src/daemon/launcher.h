@@ -86,7 +86,8 @@ must_use int launcher_plan(struct launcher *l, const struct spec *const *specs, 
 enum launcher_text {
     LAUNCHER_IMAGES = 1, /* [{"name","digest","bytes","created","packages"}] */
     LAUNCHER_CAPACITY,   /* ledger, pool, engine: see launcher-text.c */
-    LAUNCHER_RECORD,     /* records_load(); fails with -ENOENT if there is none of that id */
+    /* records_load(): -ENOENT if there is none of that id yet, -ESRCH if none can come any more */
+    LAUNCHER_RECORD,
 };
 
 must_use int launcher_ask_text(struct launcher *l, uint64_t number, enum launcher_text what,

@@ -69,8 +69,12 @@ static void flush_waiting(struct log *log)
 
 static void put_line(struct log *log, const void *line, size_t len)
 {
-    size_t n = log->waiting.len == 0 ? write_some(log, line, len) : 0;
+    size_t n = 0;
 
+    if (log->writable == NULL) { /* no event says that a file's disk has room again */
+        flush_waiting(log);
+    }
+    n = log->waiting.len == 0 ? write_some(log, line, len) : 0;
     if (n == len) {
         return;
     }
@@ -246,4 +250,7 @@ void log_put(struct log *log, enum log_level level, const char *job, const struc
         return;
     }
     put_line(log, line.data, line.len);
+    if (log->is_file) {
+        tell_lost(log);
+    }
 }

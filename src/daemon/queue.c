@@ -491,25 +491,6 @@ static uint64_t oldest(const struct queue_tenant *t)
     return ns;
 }
 
-void queue_tenant_stats(const struct queue *q, const char *tenant, uint64_t now_ns,
-                        struct queue_stats *ret)
-{
-    const struct queue_tenant *t = queue_tenant_find(q, tenant);
-    uint64_t since = t != NULL ? oldest(t) : UINT64_MAX;
-
-    *ret = (struct queue_stats){0};
-    if (t == NULL) {
-        return;
-    }
-    ret->waiting = t->waiting;
-    ret->running = t->running;
-    ret->tenants = t->waiting > 0 || t->running > 0 ? 1 : 0;
-    ret->bytes = t->bytes;
-    ret->taken = t->taken;
-    ret->reserved = q->reserved != NULL && q->reserved->tenant == t;
-    ret->oldest_wait_ns = since < now_ns ? now_ns - since : 0;
-}
-
 void queue_stats(const struct queue *q, uint64_t now_ns, struct queue_stats *ret)
 {
     uint64_t since = UINT64_MAX;

@@ -176,9 +176,6 @@ struct queue_stats {
 };
 
 void queue_stats(const struct queue *q, uint64_t now_ns, struct queue_stats *ret) nonnull_all;
-/* Of one tenant; zeros if it has no jobs. reserved: for one of its jobs. */
-void queue_tenant_stats(const struct queue *q, const char *tenant, uint64_t now_ns,
-                        struct queue_stats *ret) nonnull_all;
 
 /* Counts everything anew: true if all sums and links are right. For tests and asserts; O(n). */
 must_use bool queue_check(const struct queue *q) nonnull_all;

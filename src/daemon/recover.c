@@ -7,7 +7,8 @@
  *                        whether the program had started.  If not, the job waits again; if it did,
  *                        or if nobody can tell, it ends as sandbox_failure and is not run twice.
  *
- * A record comes a moment after the daemon's death: it is asked for until it is there.
+ * A record comes a moment after the daemon's death: it is asked for until it is there, or until the
+ * launcher says that nobody is left to write one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,14 +21,14 @@
 #include "sys/fd.h"
 
 #define PAGE      64
-#define TRIES_MAX 60u /* half a second each: a supervisor has 15 s to clean up, its reaper more */
+#define TRIES_MAX 60u /* a second each: a supervisor has 15 s to clean up, its reaper more */
 
 static void interrupted(struct service *s, const char *id, const char *text)
 {
     ending_waiting(s, id, AIRLOCK_SANDBOX_FAILURE, "daemon", text);
 }
 
-int recover_spec(int dirfd, struct spec *ret, uint64_t *ret_bytes, struct err *err)
+static int recover_spec(int dirfd, struct spec *ret, uint64_t *ret_bytes, struct err *err)
 {
     auto_wiped_buf struct buf text = BUF_INIT(SPEC_WIRE_MAX);
     auto_fd int file = -1;
@@ -207,21 +208,50 @@ int recover_jobs(struct service *s, struct err *err)
     return sweep(s, err);
 }
 
-static bool had_started(const struct buf *record)
+/* A record that lost the phases can't say that it had not. */
+static bool had_started(const json_t *record)
 {
-    json_t *root = json_loadb((const char *)record->data, record->len, JSON_ALLOW_NUL, NULL);
-    const json_t *phases = json_object_get(root, "phases");
-    /* A record that lost the phases can't say that it had not. */
-    bool known = json_is_object(phases) && json_object_get(phases, "started_ns") != NULL;
-    bool started = !known || json_is_integer(json_object_get(phases, "started_ns"));
+    const json_t *phases = json_object_get(record, "phases");
+    const json_t *started = json_object_get(phases, "started_ns");
 
-    json_decref(root);
-    return started;
+    return !json_is_object(phases) || started == NULL || json_is_integer(started);
+}
+
+/* Whether the supervisor gave more of a stream than was kept, or the program wrote more than that. */
+static bool was_cut(const json_t *record, const char *name, uint64_t kept)
+{
+    const json_t *stream = json_object_get(record, name);
+    json_int_t bytes = json_integer_value(json_object_get(stream, "bytes"));
+
+    return json_is_true(json_object_get(stream, "truncated")) ||
+           (bytes > 0 && (uint64_t)bytes > kept);
+}
+
+/* A job that had started, or may have. record: of its supervisor; NULL if there is none. */
+static void end_started(struct service *s, const char *id, const json_t *record)
+{
+    const char *state = json_string_value(json_object_get(record, "state"));
+    struct active *a = ending_load(s, id);
+
+    if (a == NULL) {
+        return;
+    }
+    if (state != NULL && strcmp(state, "lost") != 0) { /* whoever wrote that saw no output */
+        a->cut_known = true;
+        a->stdout_cut = was_cut(record, "stdout", a->files.stdout_bytes);
+        a->stderr_cut = was_cut(record, "stderr", a->files.stderr_bytes);
+    }
+    ending_own(s, a, AIRLOCK_SANDBOX_FAILURE, "daemon",
+               record != NULL
+                   ? "airlockd ended while the job ran; it was not run again"
+                   : "airlockd ended while the job ran or was about to, and nobody is left who "
+                     "knows which; it was not run again");
 }
 
 void recover_answer(struct service *s, const struct asked_record *asked,
                     const struct launcher_answer *answer)
 {
+    json_auto_t *record = NULL;
     struct job_info info;
     struct err err = ERR_INIT;
 
@@ -229,11 +259,20 @@ void recover_answer(struct service *s, const struct asked_record *asked,
         service_complain(s, "store", asked->id, &err);
         return;
     }
+    if (info.state == JOB_ENDED) {
+        return;
+    }
     if (answer->failed == ENOENT && asked->tries < TRIES_MAX) {
         upkeep_ask_record(s, &info, true, asked->tries + 1);
-    } else if (answer->failed == 0 && !had_started(&answer->text)) {
+        return;
+    }
+    if (answer->failed == 0) {
+        record =
+            json_loadb((const char *)answer->text.data, answer->text.len, JSON_ALLOW_NUL, NULL);
+    }
+    if (record != NULL && !had_started(record)) {
         wait_again(s, &info);
     } else {
-        interrupted(s, asked->id, "airlockd ended while the job ran; it was not run again");
+        end_started(s, asked->id, record);
     }
 }

@@ -15,7 +15,7 @@ struct remover {
     pthread_t thread;
     pthread_mutex_t lock; /* of the rest */
     pthread_cond_t news;
-    bool asked, ends;
+    bool asked, looks, ends;
     struct err why; /* of the last look that failed, until it was told */
 };
 
@@ -25,7 +25,7 @@ static void *run(void *arg)
     uint64_t one = 1;
 
     (void)pthread_mutex_lock(&r->lock);
-    while (!r->ends) {
+    while (r->asked || !r->ends) { /* what was asked for is done before the end */
         struct jobfiles_swept swept = {0};
         struct err err = ERR_INIT;
 
@@ -34,9 +34,11 @@ static void *run(void *arg)
             continue;
         }
         r->asked = false;
+        r->looks = true;
         (void)pthread_mutex_unlock(&r->lock);
         (void)!jobfiles_sweep(r->jobs_fd, NULL, NULL, &swept, &err);
         (void)pthread_mutex_lock(&r->lock);
+        r->looks = false;
         if (err.class != ERR_NONE) {
             r->why = err;
         }
@@ -126,4 +128,14 @@ int remover_done(struct remover *r, struct err *err)
     }
     (void)pthread_mutex_unlock(&r->lock);
     return e;
+}
+
+bool remover_idle(struct remover *r)
+{
+    bool idle = false;
+
+    (void)pthread_mutex_lock(&r->lock);
+    idle = !r->asked && !r->looks;
+    (void)pthread_mutex_unlock(&r->lock);
+    return idle;
 }

@@ -234,18 +234,23 @@ static void on_stream(struct active *a, const struct sup_event *event)
     }
     service_complain(a->s, "output", a->info.id, &err);
     a->faulty = true;
+    a->stdout_cut = event->kind == SUP_STDOUT;
+    a->stderr_cut = event->kind == SUP_STDERR;
     runner_cancel(a);
 }
 
 static void on_machine(struct active *a, const struct sup_event *event)
 {
+    char id[JOB_ID_SIZE] = "";
     struct err err = ERR_INIT;
 
-    if (event->len != JOB_ID_SIZE - 1) {
+    if (event->len == JOB_ID_SIZE - 1) {
+        memcpy(id, event->data, JOB_ID_SIZE - 1);
+    }
+    if (!job_id_ok(id)) {
         return;
     }
-    memcpy(a->info.machine_id, event->data, JOB_ID_SIZE - 1);
-    a->info.machine_id[JOB_ID_SIZE - 1] = '\0';
+    memcpy(a->info.machine_id, id, sizeof(id));
     if (jobstore_update(a->s->c.store, &a->info, &err) < 0) {
         service_complain(a->s, "store", a->info.id, &err);
     }

@@ -41,13 +41,22 @@ static int read_room(struct service *s, struct capacity_need *ret, struct err *e
     return 0;
 }
 
-/* A job whose start failed for a reason of ours waits a moment, and says so. */
+/*
+ * A job whose start failed for a reason of ours waits a moment, and says so. What it brought does not
+ * come back, though: where that is gone or damaged it ends.
+ */
 static void put_back(struct service *s, const struct queue_job *job, const struct err *why)
 {
     uint64_t now_ns = clock_mono_ns();
     struct err err = ERR_INIT;
 
     service_complain(s, "start", job->id, why);
+    if (why->errnum == ENOENT || why->errnum == EUCLEAN) {
+        (void)!queue_ended(s->queue, job->id, false, now_ns, &err);
+        ending_waiting(s, job->id, AIRLOCK_SANDBOX_FAILURE, "files",
+                       "the files of the job are gone or damaged on the host");
+        return;
+    }
     if (queue_requeue(s->queue, job->id, QUEUE_AGAIN_NO_CAPACITY, now_ns + NS_PER_S, now_ns, &err) <
         0) {
         service_complain(s, "queue", job->id, &err);

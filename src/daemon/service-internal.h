@@ -61,7 +61,10 @@ struct active {
     bool answered;         /* by the launcher */
     bool canceled;         /* the supervisor was told */
     bool faulty;           /* its output could not be kept: whatever it comes to is no success */
-    bool ending;           /* the result is in `result`, its slot was given back */
+    bool stdout_cut;       /* the program is known to have written more than was kept */
+    bool stderr_cut;
+    bool cut_known; /* both are a record's word: else a full stream counts as cut */
+    bool ending;    /* the result is in `result`, its slot was given back */
     struct buf result;
     struct ending_said said; /* of it */
 };
@@ -94,7 +97,12 @@ struct service {
     uint64_t starts;                       /* asked, not answered */
     const char *fault;                     /* why nothing is taken now; a constant */
     bool draining, lost_launcher;
+    uint64_t wipe_bytes;                  /* of specifications to be overwritten, not yet asked */
+    uint64_t wiping_bytes;                /* ... and asked of the thread that does it */
+    bool removal_failed;                  /* something could not be removed: once more later */
     uint64_t upkeep_ns;                   /* of the last retention */
+    uint64_t real_ms, boot_ms;            /* of the last tick, to see that the clock jumped */
+    uint64_t odd_until_ms;                /* by boot_ms: nothing goes for its age */
     char accounts_after[JOB_TENANT_SIZE]; /* where its next look at tenants begins */
     struct capacity_need total;           /* of the host at the start */
 };
@@ -141,14 +149,13 @@ must_use int ending_read(const uint8_t *json, size_t len, struct ending_said *re
 
 /* recover.c: what the store says was accepted and has not ended. */
 must_use int recover_jobs(struct service *s, struct err *err) nonnull_all;
-/* The checked specification in a job's directory, into an initialised spec; its encoded size. */
-must_use int recover_spec(int dirfd, struct spec *ret, uint64_t *ret_bytes,
-                          struct err *err) nonnull_all;
 /* One answer to a question about a job of the daemon's life before. */
 void recover_answer(struct service *s, const struct asked_record *asked,
                     const struct launcher_answer *answer) nonnull_all;
 
 /* upkeep.c */
+/* Has overwritten what ended jobs brought. */
+void upkeep_wipe(struct service *s) nonnull_all;
 void upkeep_answer(struct service *s, struct launcher_answer *answer) nonnull_all;
 void upkeep_tick(struct service *s) nonnull_all;
 /* Asks for the record of a job's machine, to keep it with the job. */

@@ -231,6 +231,10 @@ static int submit(struct submission *sub, struct err *err)
         return refuse_later(sub, PROBLEM_DRAINING, METRIC_REFUSAL_DRAINING, 10,
                             "airlockd is going to end and takes no more jobs");
     }
+    if (s->wipe_bytes + s->wiping_bytes > s->c.config->queue_bytes) { /* the disk is no faster */
+        return refuse_later(sub, PROBLEM_BUSY, METRIC_REFUSAL_CAPACITY, 1,
+                            "too much of ended jobs is still to be overwritten; try again later");
+    }
     if (!tenant_allows(sub->tenant, &sub->job->spec, sub->refusal)) {
         count_refused(s, METRIC_REFUSAL_QUOTA);
         return -EINVAL;
@@ -272,11 +276,17 @@ int service_submit(struct service *s, const struct tenant *tenant, struct servic
     if (r < 0) {
         return r;
     }
-    if (r == 0) {
-        service_schedule(s); /* so that what could run at once does not count as waiting */
-        r = jobstore_get(s->c.store, tenant->name, sub.info.id, ret, err);
-        return r;
-    }
     *ret = sub.info;
+    if (r == 0) {
+        struct job_info now;
+        struct err why = ERR_INIT;
+
+        service_schedule(s); /* so that what could run at once does not count as waiting */
+        if (jobstore_get(s->c.store, tenant->name, sub.info.id, &now, &why) == 0) {
+            *ret = now;
+        } else { /* it is accepted all the same, and whoever submitted must hear of it */
+            service_complain(s, "store", sub.info.id, &why);
+        }
+    }
     return r;
 }

@@ -33,6 +33,22 @@ int service_list(struct service *s, const struct tenant *tenant, const struct jo
     return jobstore_list(s->c.store, tenant->name, filter, page, err);
 }
 
+/* A job that no machine runs: it waits, or recover.c finds out how far it was. */
+static int cancel_waiting(struct service *s, const char *id, struct job_info *ret, struct err *err)
+{
+    int r = queue_remove(s->queue, id, err);
+
+    if (r == 0) {
+        ret->cancel = true;
+        return jobstore_update(s->c.store, ret, err);
+    }
+    if (r < 0) {
+        return r;
+    }
+    ending_waiting(s, id, AIRLOCK_CANCELED, "", "the caller canceled the job before it started");
+    return jobstore_get(s->c.store, NULL, id, ret, err);
+}
+
 int service_cancel(struct service *s, const struct tenant *tenant, const char *id,
                    struct job_info *ret, struct err *err)
 {
@@ -44,13 +60,7 @@ int service_cancel(struct service *s, const struct tenant *tenant, const char *i
     }
     a = runner_find(s, id);
     if (a == NULL) {
-        r = queue_remove(s->queue, id, err);
-        if (r < 0) {
-            return r;
-        }
-        ending_waiting(s, id, AIRLOCK_CANCELED, "",
-                       "the caller canceled the job before it started");
-        return jobstore_get(s->c.store, tenant->name, id, ret, err);
+        return cancel_waiting(s, id, ret, err);
     }
     if (!a->info.cancel) {
         struct job_info now = a->info;
@@ -152,11 +162,17 @@ static void on_removed(evutil_socket_t fd, short what, void *ctx)
     (void)fd;
     (void)what;
     if (remover_done(s->remover, &err) < 0) {
+        s->removal_failed = true;
         service_complain(s, "removal", NULL, &err);
+    }
+    if (remover_idle(s->remover)) {
+        s->wiping_bytes = 0;
     }
     for (struct service_watch *w = s->watches; w != NULL; w = next) {
         next = w->next;
-        w->changed(w);
+        if (w->removal) {
+            w->changed(w);
+        }
     }
 }
 
@@ -329,7 +345,7 @@ static int make_events(struct service *s, struct err *err)
     return 0;
 }
 
-/* After recover_jobs(), which sweeps itself. */
+/* After recover_jobs(), which discards what nobody knows. */
 static int make_remover(struct service *s, struct err *err)
 {
     int r = remover_start(s->c.jobs_fd, &s->remover, err);
@@ -341,6 +357,7 @@ static int make_remover(struct service *s, struct err *err)
     if (s->removed == NULL || event_add(s->removed, NULL) < 0) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
+    remover_ask(s->remover); /* what the last daemon did not finish */
     return 0;
 }
 
@@ -412,6 +429,7 @@ void service_free(struct service *s)
     free_event(s->kick);
     free_event(s->upkeep);
     free_event(s->removed);
+    upkeep_wipe(s);
     remover_free(s->remover);
     json_decref(s->images);
     json_decref(s->capacity);

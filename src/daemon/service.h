@@ -86,6 +86,7 @@ must_use int service_files(struct service *s, const struct tenant *tenant, const
 struct service_watch {
     void (*changed)(struct service_watch *watch);
     char id[JOB_ID_SIZE];
+    bool removal;                     /* also whenever something was removed; its owner's */
     struct service_watch *next, **at; /* the service's */
 };
 

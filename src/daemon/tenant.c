@@ -6,7 +6,9 @@
  *
  * A change is seen by the directory's time of change, which the kernel counts in ticks: a second
  * change within a tick of the first leaves it as it was. So a directory that changed just before it
- * was read is read again. A file that was changed in place is seen by its own times.
+ * was read is read again. A file that was changed in place is seen by its own times. Times that lie ahead
+ * tell that the clock was set back: a change sets them back, too, so that they are no reason to read all
+ * with every request until the clock has come there again.
  */
 #include "daemon/tenant.h"
 
@@ -57,6 +59,7 @@ struct tenants {
     size_t n, cap;
     bool loaded;      /* else nothing is in files */
     bool again;       /* the directory had just changed when it was read */
+    bool ahead;       /* a time lies ahead of the clock's */
     struct stamp dir; /* before it was read */
     uint64_t files_seen_ns;
     struct digest nobody; /* of no secret */
@@ -90,22 +93,23 @@ static bool same_stamp(const struct stamp *a, const struct stamp *b)
            same_time(&a->changed, &b->changed) && same_time(&a->modified, &b->modified);
 }
 
-static bool just_changed(const struct stamp *s)
-{
-    uint64_t now = clock_ns(CLOCK_REALTIME);
-    uint64_t then = (uint64_t)s->changed.tv_sec * NS_PER_S + (uint64_t)s->changed.tv_nsec;
-
-    return then + TICK_NS > now; /* also if the clock was set back */
-}
-
-/* --- reading --- */
-
 struct loading {
     struct tenants *t;
     struct file *files;
     size_t n, cap;
-    bool again;
+    bool again, ahead;
 };
+
+static void note_time(struct loading *l, const struct stamp *s)
+{
+    uint64_t now = clock_ns(CLOCK_REALTIME);
+    uint64_t then = (uint64_t)s->changed.tv_sec * NS_PER_S + (uint64_t)s->changed.tv_nsec;
+
+    l->ahead = l->ahead || then > now + TICK_NS;
+    l->again = l->again || (then + TICK_NS > now && then <= now + TICK_NS);
+}
+
+/* --- reading --- */
 
 static const struct file *find_name(const struct file *files, size_t n, const char *name)
 {
@@ -173,7 +177,7 @@ static int load_file(void *ctx, const char *name, struct err *err)
         (void)err_sys(&why, "look at it");
     } else {
         file.stamp = stamp_of(&st);
-        l->again = l->again || just_changed(&file.stamp);
+        note_time(l, &file.stamp);
         if (token_load(l->t->tokens_fd, id, &file.token, &why) == -ENOENT) {
             return 0;
         }
@@ -211,7 +215,7 @@ static int load(struct tenants *t, uint64_t now_ns, struct err *err)
     int r = look_at_dir(t, &t->dir, err);
 
     if (r == 0) {
-        l.again = just_changed(&t->dir);
+        note_time(&l, &t->dir);
         r = token_each(t->tokens_fd, load_file, &l, err);
     }
     forget(t);
@@ -222,6 +226,7 @@ static int load(struct tenants *t, uint64_t now_ns, struct err *err)
     t->files = l.files;
     t->n = l.n;
     t->again = l.again;
+    t->ahead = l.ahead;
     t->files_seen_ns = now_ns;
     t->loaded = true;
     return 0;
@@ -262,7 +267,7 @@ int tenants_refresh(struct tenants *t, uint64_t now_ns, struct err *err)
     }
     if (now_ns - t->files_seen_ns >= FILES_EVERY_NS) {
         t->files_seen_ns = now_ns;
-        return files_changed(t) ? load(t, now_ns, err) : 0;
+        return t->ahead || files_changed(t) ? load(t, now_ns, err) : 0;
     }
     return 0;
 }

@@ -10,10 +10,12 @@
 #include "sys/fd.h"
 
 #define RETENTION_NS    (10 * NS_PER_S)
-#define PAGE            64
-#define PURGES_MAX      32 /* at once: each is a rename, the sweep is the long part */
+#define PAGE            128
+#define PURGES_MAX      PAGE /* at once: each is a rename and a row, the sweep is the long part */
 #define TENANTS_MAX     256
 #define IMAGES_EVERY_NS (10 * NS_PER_S)
+#define JUMP_MS         60000u
+#define ODD_MS          3600000u
 
 void upkeep_ask_record(struct service *s, const struct job_info *info, bool recovering,
                        unsigned int tries)
@@ -145,23 +147,32 @@ static void ask(struct service *s, enum launcher_text what, uint64_t *number)
 
 static void ask_records(struct service *s)
 {
-    for (struct asked_record *r = s->records; r != NULL; r = r->next) {
+    struct asked_record **at = &s->records;
+
+    while (*at != NULL) {
+        struct asked_record *r = *at;
         struct job_info info;
         struct err err = ERR_INIT;
+        int n = r->number != 0 ? 0 : jobstore_get(s->c.store, NULL, r->id, &info, &err);
 
-        if (r->number != 0 || jobstore_get(s->c.store, NULL, r->id, &info, &err) < 0) {
+        if (n == -ENOENT) { /* nobody knows the job any more */
+            *at = r->next;
+            free(r);
             continue;
         }
-        r->number = ++s->number;
-        if (launcher_ask_text(s->c.launcher, r->number, LAUNCHER_RECORD, info.machine_id, &err) <
-            0) {
-            r->number = 0;
-            return;
+        if (n == 0 && r->number == 0) {
+            r->number = ++s->number;
+            if (launcher_ask_text(s->c.launcher, r->number, LAUNCHER_RECORD, info.machine_id,
+                                  &err) < 0) {
+                r->number = 0;
+                return;
+            }
         }
+        at = &r->next;
     }
 }
 
-static void purge(struct service *s, const struct job_info *info)
+static bool purge(struct service *s, const struct job_info *info)
 {
     struct err err = ERR_INIT;
     int r = jobfiles_discard(s->c.jobs_fd, info->id, false, &err);
@@ -171,10 +182,11 @@ static void purge(struct service *s, const struct job_info *info)
     }
     if (r < 0) {
         service_complain(s, "retention", info->id, &err);
-        return;
+        return false;
     }
     metrics_add(s->c.metrics, METRIC_RETENTION_REMOVED, 0, 1);
     log_event(s->c.log, LOG_INFO, "job-purged", info->id, LOG_TEXT("by", "retention"));
+    return true;
 }
 
 /* What each tenant keeps and may keep; the jobs that wait are held to the quota of now as well. */
@@ -205,71 +217,112 @@ static int accounts(struct service *s, struct retention_tenant *ret, size_t *ret
     return r;
 }
 
-/* One look at the jobs that ended first, of a tenant or of all (NULL). */
-static int retain_of(struct service *s, struct retention *policy, const char *tenant,
+/* One look at the jobs that ended first, of a tenant or of all (NULL): how many of max went. */
+static int retain_of(struct service *s, struct retention *policy, const char *tenant, size_t max,
                      struct err *err)
 {
     struct job_info jobs[PAGE];
     size_t chosen[PURGES_MAX];
     struct jobstore_page page = {.jobs = jobs, .max = PAGE};
     size_t n = 0;
+    int purged = 0;
     int r = jobstore_kept(s->c.store, tenant, "", &page, err);
 
     if (r < 0) {
         return r;
     }
-    n = retention_choose(policy, jobs, page.n, chosen, PURGES_MAX);
+    n = retention_choose(policy, jobs, page.n, chosen, max);
     for (size_t i = 0; i < n; i++) {
-        purge(s, &jobs[chosen[i]]);
+        purged += purge(s, &jobs[chosen[i]]);
     }
-    return (int)n;
+    return purged;
 }
 
+/* 1: there may be more to remove. */
 static int retain_all(struct service *s, struct retention *policy, struct err *err)
 {
-    int n = retain_of(s, policy, NULL, err);
+    int r = retain_of(s, policy, NULL, PURGES_MAX, err);
+    size_t n = r > 0 ? (size_t)r : 0;
 
-    for (size_t i = 0; n >= 0 && i < policy->n_tenants; i++) {
+    for (size_t i = 0; r >= 0 && n < PURGES_MAX && i < policy->n_tenants; i++) {
         const struct retention_tenant *t = &policy->tenants[i];
 
         if (t->limit_bytes != 0 && t->kept_bytes > t->limit_bytes) {
-            int r = retain_of(s, policy, t->name, err);
-
-            n = r < 0 ? r : n + r;
+            r = retain_of(s, policy, t->name, PURGES_MAX - n, err);
+            n += r > 0 ? (size_t)r : 0;
         }
     }
     if (n > 0) {
         remover_ask(s->remover);
     }
-    return n < 0 ? n : 0;
+    return r < 0 ? r : n == PURGES_MAX;
 }
 
-static int retain(struct service *s, struct err *err)
+/*
+ * A clock that jumps ahead makes everything old at once, and what is removed for that does not come
+ * back with the right time. So for an hour nothing is: whoever keeps the host's time has that long.
+ */
+static bool clock_is_odd(struct service *s)
+{
+    uint64_t real_ms = service_real_ms();
+    uint64_t boot_ms = clock_ns(CLOCK_BOOTTIME) / NS_PER_MS;
+
+    if (s->real_ms != 0 && real_ms > s->real_ms + (boot_ms - s->boot_ms) + JUMP_MS) {
+        s->odd_until_ms = boot_ms + ODD_MS;
+        log_event(s->c.log, LOG_WARNING, "clock-jumped", NULL,
+                  LOG_NUMBER("ahead_s", (real_ms - s->real_ms) / 1000),
+                  LOG_NUMBER("nothing_goes_for_its_age_s", ODD_MS / 1000));
+    }
+    s->real_ms = real_ms;
+    s->boot_ms = boot_ms;
+    return boot_ms < s->odd_until_ms;
+}
+
+/* 1: there may be more, at the next tick: a look is bounded, what is accepted meanwhile is not. */
+static int retain(struct service *s, bool by_age, struct err *err)
 {
     struct retention_tenant tenants[TENANTS_MAX];
     struct jobstore_counts counts = {0};
     struct retention policy = {
-        .limits = {.age_ms = s->c.config->retention_age_ms, .bytes = s->c.config->retention_bytes},
+        .limits = {.age_ms = by_age ? s->c.config->retention_age_ms : 0,
+                   .bytes = s->c.config->retention_bytes},
         .now_ms = service_real_ms(),
         .tenants = tenants,
     };
     uint64_t rows_ms = s->c.config->retention_rows_ms;
     uint64_t n_gone = 0;
+    bool more = false;
     int r = jobstore_counts(s->c.store, &counts, err);
 
     policy.kept_bytes = counts.kept_bytes;
     r = r < 0 ? r : accounts(s, tenants, &policy.n_tenants, err);
     r = r < 0 ? r : retain_all(s, &policy, err);
-    if (r == 0 && rows_ms != 0 && rows_ms < policy.now_ms) {
-        r = jobstore_forget(s->c.store, policy.now_ms - rows_ms, INT64_MAX, &n_gone, err);
+    more = r == 1;
+    if (r < 0 || !by_age) {
+        return r;
     }
-    return r < 0 ? r : jobstore_expire_keys(s->c.store, policy.now_ms, &n_gone, err);
+    if (rows_ms != 0 && rows_ms < policy.now_ms) {
+        r = jobstore_forget(s->c.store, policy.now_ms - rows_ms, INT64_MAX, &n_gone, err);
+        more = more || n_gone == JOBSTORE_DELETE_MAX;
+    }
+    r = r < 0 ? r : jobstore_expire_keys(s->c.store, policy.now_ms, &n_gone, err);
+    return r < 0 ? r : more || n_gone == JOBSTORE_DELETE_MAX;
+}
+
+void upkeep_wipe(struct service *s)
+{
+    if (s->wipe_bytes > 0 && s->remover != NULL) {
+        s->wiping_bytes += s->wipe_bytes;
+        s->wipe_bytes = 0;
+        remover_ask(s->remover);
+    }
 }
 
 void upkeep_tick(struct service *s)
 {
     uint64_t now_ns = clock_mono_ns();
     struct err err = ERR_INIT;
+    bool odd = clock_is_odd(s);
 
     if (s->lost_launcher) {
         return;
@@ -280,10 +333,17 @@ void upkeep_tick(struct service *s)
     }
     ask(s, LAUNCHER_CAPACITY, &s->capacity_asked);
     ask_records(s);
+    upkeep_wipe(s); /* of a second together */
     if (now_ns - s->upkeep_ns > RETENTION_NS) {
-        s->upkeep_ns = now_ns;
-        if (retain(s, &err) < 0) {
+        int r = retain(s, !odd, &err);
+
+        s->upkeep_ns = r == 1 ? 0 : now_ns;
+        if (r < 0) {
             service_complain(s, "retention", NULL, &err);
+        }
+        if (s->removal_failed) {
+            s->removal_failed = false;
+            remover_ask(s->remover);
         }
     }
     service_schedule(s);

@@ -37,8 +37,11 @@ struct outputs {
 void outputs_fini(struct outputs *o) nonnull_all;
 #define auto_outputs on_scope_exit(outputs_fini)
 
-/* Most bytes all names of one stream may have; with the caps it bounds the memory of a parse. */
-#define OUTPUTS_NAMES_BYTES (32 * MIB)
+/*
+ * Most bytes all names of one stream may have. With the caps it bounds the memory of a parse, and the
+ * length of the result, in which a byte of a name may take more than six.
+ */
+#define OUTPUTS_NAMES_BYTES (4 * MIB)
 
 /*
  * Parses the stream in fd (from 0, exactly stream_bytes). Call only when the guest is dead, and

@@ -506,18 +506,28 @@ static enum event_kind kind_without_supervisor(enum airlock_verdict verdict)
     return verdict == AIRLOCK_CANCELED ? EVENT_CANCELED : EVENT_REJECTED;
 }
 
-int result_rejected_json(const struct spec_limits *limits, enum airlock_verdict verdict,
-                         const char *reason, const char *text, struct buf *out)
+int result_kept_json(const struct spec_limits *limits, const struct result_kept *kept,
+                     enum airlock_verdict verdict, const char *reason, const char *text,
+                     struct buf *out)
 {
     struct events ev = {0};
     struct spec spec;
-    struct result r = {.spec = &spec, .events = &ev};
+    struct result r = {.spec = &spec, .events = &ev, .out = kept->out, .err = kept->err};
     int n = 0;
 
     spec_init(&spec);
     spec.limits = *limits;
+    (void)snprintf(r.machine_id, sizeof(r.machine_id), "%s", kept->machine_id);
     events_add(&ev, kind_without_supervisor(verdict), 0, reason, text);
     n = result_json(&r, out);
     spec_fini(&spec);
     return n;
+}
+
+int result_rejected_json(const struct spec_limits *limits, enum airlock_verdict verdict,
+                         const char *reason, const char *text, struct buf *out)
+{
+    const struct result_kept nothing = {.machine_id = ""};
+
+    return result_kept_json(limits, &nothing, verdict, reason, text, out);
 }

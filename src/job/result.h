@@ -83,3 +83,14 @@ must_use int result_json(const struct result *r, struct buf *out) nonnull_all;
 must_use int result_rejected_json(const struct spec_limits *limits, enum airlock_verdict v,
                                   const char *reason, const char *message,
                                   struct buf *out) nonnull_all;
+
+/* What its keeper has of a job whose supervisor gave no result (any more). */
+struct result_kept {
+    struct result_stream out, err; /* data NULL */
+    const char *machine_id;        /* of the last machine; "" = none */
+};
+
+/* The same of such a job: what the program wrote is not in the object, but told as it was kept. */
+must_use int result_kept_json(const struct spec_limits *limits, const struct result_kept *kept,
+                              enum airlock_verdict v, const char *reason, const char *message,
+                              struct buf *out) nonnull_all;

@@ -245,7 +245,7 @@ static bool get_limits(struct reader *rd, struct spec *spec)
     return ok;
 }
 
-static bool get_all(struct reader *rd, struct spec *spec)
+static bool get_head(struct reader *rd, struct spec *spec)
 {
     uint32_t v[4] = {0};
     uint32_t flags = 0;
@@ -253,8 +253,22 @@ static bool get_all(struct reader *rd, struct spec *spec)
               get_u32(rd, SPEC_JAVASCRIPT, "language", &v[1]) &&
               get_u32(rd, SPEC_ENGINE_TCG, "engine", &v[2]) &&
               get_u32(rd, SPEC_ISOLATION_HARDWARE, "isolation", &v[3]) &&
-              get_u32(rd, FLAGS_ALL, "flags", &flags) && get_limits(rd, spec) &&
-              get_string(rd, "image", &spec->image) &&
+              get_u32(rd, FLAGS_ALL, "flags", &flags) && get_limits(rd, spec);
+
+    spec->language = (enum spec_language)v[1];
+    spec->engine = (enum spec_engine)v[2];
+    spec->isolation = (enum spec_isolation)v[3];
+    spec->root = (flags & FLAG_ROOT) != 0;
+    spec->cpu_given = (flags & FLAG_CPU_GIVEN) != 0;
+    spec->outputs_given = (flags & FLAG_OUTPUTS_GIVEN) != 0;
+    spec->cold_interpreter = (flags & FLAG_COLD_INTERPRETER) != 0;
+    spec->out_as_owner = (flags & FLAG_OUT_AS_OWNER) != 0;
+    return ok;
+}
+
+static bool get_all(struct reader *rd, struct spec *spec)
+{
+    bool ok = get_head(rd, spec) && get_string(rd, "image", &spec->image) &&
               get_string(rd, "program", &spec->program_path) &&
               get_string(rd, "program's name", &spec->program_name) &&
               get_string(rd, "archive", &spec->archive_path) &&
@@ -267,26 +281,32 @@ static bool get_all(struct reader *rd, struct spec *spec)
               get_each(rd, "environment", spec, spec_add_env) && get_inputs(rd, spec) &&
               get_contract(rd, &spec->contract);
 
-    spec->language = (enum spec_language)v[1];
-    spec->engine = (enum spec_engine)v[2];
-    spec->isolation = (enum spec_isolation)v[3];
-    spec->root = (flags & FLAG_ROOT) != 0;
-    spec->cpu_given = (flags & FLAG_CPU_GIVEN) != 0;
-    spec->outputs_given = (flags & FLAG_OUTPUTS_GIVEN) != 0;
-    spec->cold_interpreter = (flags & FLAG_COLD_INTERPRETER) != 0;
-    spec->out_as_owner = (flags & FLAG_OUT_AS_OWNER) != 0;
     return ok && (rd->in.left == 0 || bad(rd, "end"));
+}
+
+static int decoded(const struct reader *rd, bool ok, struct err *err)
+{
+    if (ok) {
+        return 0;
+    }
+    return strcmp(rd->fault, "memory") == 0
+               ? spec_no_memory(err)
+               : err_set(err, ERR_HOST, EPROTO, "a job that was handed over has a bad '%s'",
+                         rd->fault);
 }
 
 int spec_decode(struct spec *spec, const uint8_t *data, size_t len, struct err *err)
 {
     struct reader rd = {.in = {.at = data, .left = len}};
+    bool ok = get_all(&rd, spec);
 
-    if (get_all(&rd, spec)) {
-        return 0;
-    }
-    return strcmp(rd.fault, "memory") == 0
-               ? spec_no_memory(err)
-               : err_set(err, ERR_HOST, EPROTO, "a job that was handed over has a bad '%s'",
-                         rd.fault);
+    return decoded(&rd, ok, err);
+}
+
+int spec_decode_head(struct spec *spec, const uint8_t *data, size_t len, struct err *err)
+{
+    struct reader rd = {.in = {.at = data, .left = len}};
+    bool ok = get_head(&rd, spec);
+
+    return decoded(&rd, ok, err);
 }

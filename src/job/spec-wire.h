@@ -25,3 +25,11 @@ must_use int spec_encode(const struct spec *spec, struct buf *out, struct err *e
  */
 must_use int spec_decode(struct spec *spec, const uint8_t *data, size_t len,
                          struct err *err) nonnull_all;
+
+/*
+ * The same of its beginning alone: what runs it and under which limits, nothing that the caller brought.
+ * len may be less or more than SPEC_WIRE_HEAD_MAX; no more is looked at.
+ */
+#define SPEC_WIRE_HEAD_MAX 256u
+must_use int spec_decode_head(struct spec *spec, const uint8_t *data, size_t len,
+                              struct err *err) nonnull_all;

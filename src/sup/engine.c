@@ -186,13 +186,14 @@ static void explain(struct probe *p, struct engine_probe *ret)
     char how[240] = "";
     char words[220] = "";
 
-    if (is_late(p)) {
+    ret->late = is_late(p);
+    if (ret->late) {
         (void)snprintf(how, sizeof(how), "%s",
                        clock_mono_ns() >= p->deadline
                            ? "the guest did not answer in time"
                            : "the guest's kernel did not get as far as its first word: a "
                              "restricted nested virtualization that cannot boot an unmodified "
-                             "Linux");
+                             "Linux, or a host that has no time for it");
     } else {
         monitor_how_it_ended(p->engine, &p->machine.proc, how, sizeof(how));
     }

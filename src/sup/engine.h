@@ -120,13 +120,18 @@ struct engine_wish {
     /* Told before a guest is probed, which can take 20 s. May be NULL. */
     void (*probing)(void *ctx);
     void *ctx;
+    bool again; /* the asker can wait: a probe that was late long ago is made once more */
 };
+
+/* How long a probe that was late counts: a busy host has quieter hours. */
+#define ENGINE_AGAIN_NS (3600 * NS_PER_S)
 
 /*
  * The strongest engine that works here and that the job accepts. ERR_USAGE/-ENODEV with the reason
  * and the remedy if there is none (verdict `rejected`, reason `engine_unavailable`);
  * ERR_LIMIT/-ECANCELED: stopped. Unless it is wanted, KVM is used only where a probe worked: the
- * first call on a host that has it may take as long as engine_probe().
+ * first call on a host that has it may take as long as engine_probe(), and so may one with again
+ * that accepts nothing but KVM.
  */
 must_use int engine_select(const struct engine_wish *wish, const struct engine **ret,
                            struct err *err) nonnull_all;
@@ -137,7 +142,9 @@ void engine_last_words(const char *console, size_t len, char *ret, size_t size) 
 /* A functional probe: a guest was booted to its agent and answered; existence proves nothing. */
 struct engine_probe {
     bool works;
+    bool late;       /* it does not, as far as that goes: time was up, which proves nothing */
     bool remembered; /* from an earlier probe; ns is 0 then */
+    bool due;        /* ... that was late ENGINE_AGAIN_NS ago or longer */
     char why[512];   /* if not: what happened */
     uint64_t ns;     /* how long the boot to READY took */
 };
@@ -151,8 +158,8 @@ must_use int engine_probe(const struct engine_wish *wish, const struct engine *e
 
 /*
  * The same for engine kvm, remembered in STATE/memo while /dev/kvm, the monitor, the guest kernel
- * and the boot of the host are the same; anew: whatever is remembered. Fails also if there is no
- * /dev/kvm for us.
+ * and the boot of the host are the same; anew: whatever is remembered. wish->again: also if what is
+ * remembered is due. Fails also if there is no /dev/kvm for us.
  */
 must_use int engine_probe_kvm(const struct engine_wish *wish, bool anew, struct engine_probe *ret,
                               struct err *err) nonnull_all;

@@ -506,6 +506,41 @@ int ledger_clear(int store_fd, const struct ledger_entry *entry, struct err *err
     return unlinkat(dir.fd, name, 0) < 0 ? err_sys(err, "remove 'slots/%s'", name) : 0;
 }
 
+struct machine_search {
+    const char *id;
+    enum ledger_held held;
+};
+
+static int match_machine(void *arg, enum ledger_state state, const struct ledger_entry *entry,
+                         struct err *err)
+{
+    struct machine_search *search = arg;
+    bool named = entry->readable && strcmp(entry->machine_id, search->id) == 0;
+
+    (void)err;
+    if (state == LEDGER_LIVE && (!entry->readable || named)) {
+        search->held = LEDGER_HELD_LIVE;
+    } else if (state == LEDGER_STALE && named && search->held == LEDGER_HELD_NOT) {
+        search->held = entry->pid_lives ? LEDGER_HELD_LIVE : LEDGER_HELD_DEAD;
+    }
+    return 0;
+}
+
+int ledger_held(int store_fd, const char *machine_id, enum ledger_held *ret, struct err *err)
+{
+    auto_ledger_dir struct ledger_dir dir = LEDGER_DIR_INIT;
+    struct machine_search search = {.id = machine_id, .held = LEDGER_HELD_NOT};
+    int r = ledger_dir_open(store_fd, LOCK_WAIT_NS, &dir, err);
+
+    if (r == 0) {
+        r = ledger_each(&dir, match_machine, &search, err);
+    }
+    if (r == 0) {
+        *ret = search.held;
+    }
+    return r;
+}
+
 struct group_search {
     const char *group;
     bool in_use;

@@ -162,6 +162,16 @@ must_use int ledger_stale(int store_fd, ledger_stale_fn *found, void *arg, struc
 must_use int ledger_clear(int store_fd, const struct ledger_entry *entry,
                           struct err *err) nonnull_all;
 
+enum ledger_held {
+    LEDGER_HELD_NOT,  /* no slot names the machine */
+    LEDGER_HELD_LIVE, /* its supervisor or reaper lives; or, in doubt: a live slot can't be read */
+    LEDGER_HELD_DEAD, /* its slot is stale: neither lives */
+};
+
+/* Who is left of a machine's holders. Waits for the lock as ledger_admit() does. */
+must_use int ledger_held(int store_fd, const char *machine_id, enum ledger_held *ret,
+                         struct err *err) nonnull_all;
+
 /*
  * Whether a control group found by cgroup_list() is a leftover of this state directory: it has our
  * tag and no live slot has its machine. False in doubt: a live slot that can't be read, another

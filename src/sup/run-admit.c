@@ -52,6 +52,7 @@ static bool choose_engine(struct run *run)
         .stop = caller_left,
         .probing = tell_probe,
         .ctx = run,
+        .again = true,
     };
     struct err err = ERR_INIT;
 

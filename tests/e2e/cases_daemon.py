@@ -236,6 +236,9 @@ def killed(t):
         d.start()
         doc = d.ended(running, "sandbox_failure", seconds=20)
         t.equal(doc["result"]["limits"]["wall_ms"], 123000, "its limit, as it was asked for")
+        t.equal(doc["result"]["stdout"]["data"].encode(), d.ask("GET", f"/v1/jobs/{running}/stdout").body,
+                "stdout of its result, and of GET")
+        t.true(doc["result"]["stdout"]["bytes"] > 0, "it wrote something")
         t.equal(d.get(queued[0])["verdict"], "canceled", "verdict of the one canceled before")
         for n, name in enumerate(queued[1:], 1):
             doc = d.ended(name, "success")
@@ -317,6 +320,52 @@ def reload_config(t):
         reload(json.dumps({**d.config, "default_quota": {"memory_bytes": "much"}}))
         t.equal(d.submit(job("pass\n", limits=wide)).status, 403, "after a reload that was refused")
         t.true("default_quota.memory_bytes" in d.said(), "the log does not name the member")
+
+
+@case("SIGHUP with a certificate that is damaged keeps all of the old, too")
+def reload_damaged_certificate(t):
+    cert, key = t.path("cert.pem"), t.path("key.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2",
+                    "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
+    for path in (cert, key):
+        path.chmod(0o644)
+    with Daemon(t, tls={"cert": str(cert), "key": str(key)}) as d:
+        limits = {"memory_bytes": 300 << 20}
+        t.equal(d.submit(job("pass\n", limits=limits)).status, 202, "before")
+        cert.write_text("no certificate", encoding="utf-8")
+        d.write_config(default_quota={"memory_bytes": 100 << 20})
+        d.child.send_signal(signal.SIGHUP)
+        end = time.monotonic() + 10
+        while "event=reload-failed" not in d.said():
+            t.true(time.monotonic() < end, "the log does not tell of the reload")
+            time.sleep(0.1)
+        t.equal(d.submit(job("pass\n", limits=limits)).status, 202, "after a reload that failed")
+
+
+@case("killed with all of its machines, it ends what ran at once, and tells what it wrote")
+def killed_with_all(t):
+    with Daemon(t) as d:
+        running = d.accepted(WAITS)
+        text = d.await_output(running)
+        left = [d.child.pid, *(pid for pid, _ in t.users_of(d.state) if pid != d.child.pid)]
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGSTOP)  # or one would write a record while another dies
+            except ProcessLookupError:
+                pass
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        d.child.wait()
+        t.wait_gone(d.state, 10)
+        d.start()
+        doc = d.ended(running, "sandbox_failure", seconds=5)
+        t.equal(doc["result"]["stdout"]["data"], text, "stdout of the result")
+        t.equal(d.ask("GET", f"/v1/jobs/{running}/stdout").body, text.encode(), "/stdout")
+        t.equal(doc["result"]["machine"]["id"], doc["machine_id"], "its machine")
+        d.ended(d.accepted("print(1)\n"), "success")
 
 
 @case("a quota that is widened by SIGHUP holds for what waits already")

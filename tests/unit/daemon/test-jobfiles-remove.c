@@ -295,7 +295,12 @@ static void a_sweep_removes_what_nobody_knows_and_finishes_what_began(void **sta
     assert_ok(jobfiles_sweep(jobs_fd, keep_even, &asked, &swept, &err), &err);
     assert_int_equal(asked, 8);
     assert_int_equal(swept.orphans, 4);
-    assert_true(swept.leftovers <= 3); /* the sweep that broke may have had some of them */
+    assert_int_equal(swept.foreign, 2);
+    assert_false(there(jobs_fd, "00000000000000000000000000000003"));
+    assert_int_equal(pread(wiped, data, 6, 0), 6);
+    assert_memory_equal(data, "secret", 6); /* a start does not wait for that */
+    assert_ok(jobfiles_sweep(jobs_fd, NULL, NULL, &swept, &err), &err);
+    assert_int_equal(swept.leftovers, 7);
     assert_int_equal(swept.foreign, 2);
     assert_true(there(jobs_fd, "00000000000000000000000000000002"));
     assert_false(there(jobs_fd, "00000000000000000000000000000003"));
@@ -304,6 +309,55 @@ static void a_sweep_removes_what_nobody_knows_and_finishes_what_began(void **sta
     assert_true(there(jobs_fd, ".gone-of-somebody"));
     assert_int_equal(pread(wiped, data, 6, 0), 6);
     assert_memory_equal(data, "\0\0\0\0\0\0", 6);
+}
+
+static void the_specification_is_overwritten_as_the_other_files_are(void **state)
+{
+    auto_jobfiles struct jobfiles f = JOBFILES_INIT;
+    struct jobfiles_swept swept;
+    struct err err = ERR_INIT;
+    auto_fd int spec = -1;
+    uint64_t bytes = 0;
+    char data[6];
+
+    (void)state;
+    create(&f);
+    assert_ok(jobfiles_put_spec(&f, "secret", 6, &err), &err);
+    spec = openat(f.dirfd, "spec", O_RDONLY | O_CLOEXEC);
+    assert_ok(jobfiles_drop_spec(jobs_fd, id, &bytes, &err), &err);
+    assert_false(there(f.dirfd, "spec"));
+    assert_true(jobfiles_wiping(jobs_fd, id)); /* also where its directory was removed before */
+    assert_ok(jobfiles_remove(jobs_fd, id, true, &err), &err);
+    assert_true(jobfiles_wiping(jobs_fd, id));
+    assert_ok(jobfiles_sweep(jobs_fd, NULL, NULL, &swept, &err), &err);
+    assert_int_equal(swept.leftovers, 1);
+    assert_false(jobfiles_wiping(jobs_fd, id));
+    assert_int_equal(pread(spec, data, 6, 0), 6);
+    assert_memory_equal(data, "\0\0\0\0\0\0", 6);
+    assert_ok(jobfiles_sweep(jobs_fd, NULL, NULL, &swept, &err), &err);
+    assert_int_equal(swept.leftovers, 0);
+}
+
+/* One that can't be removed keeps none of the others, wherever it stands among them. */
+static void what_cannot_be_removed_keeps_nothing_else(void **state)
+{
+    struct jobfiles_swept swept;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    for (unsigned int i = 0; i < 9; i++) {
+        auto_jobfiles struct jobfiles f = JOBFILES_INIT;
+        char name[JOB_ID_SIZE];
+
+        id_of(i, name);
+        assert_ok(jobfiles_create(jobs_fd, name, &f, &err), &err);
+        assert_ok(jobfiles_discard(jobs_fd, name, i % 2 == 0, &err), &err);
+    }
+    put_at(jobs_fd, ".wipe-0123456789abcdef0123456789abcdef", "x", 1, 0); /* no directory */
+    assert_fails(jobfiles_sweep(jobs_fd, NULL, NULL, &swept, &err), ERR_HOST, ENOTDIR, &err);
+    assert_int_equal(swept.leftovers, 10);
+    assert_fails(jobfiles_sweep(jobs_fd, NULL, NULL, &swept, &err), ERR_HOST, ENOTDIR, &err);
+    assert_int_equal(swept.leftovers, 1);
 }
 
 static void a_discarded_id_may_be_discarded_again(void **state)
@@ -328,4 +382,5 @@ TEST_MAIN(J(outputs_are_found_by_their_names_alone), J(names_of_outputs_are_boun
           J(a_thread_overwrites_and_removes_what_was_discarded),
           J(a_half_made_directory_is_removed), J(a_deep_tree_is_removed),
           J(a_sweep_removes_what_nobody_knows_and_finishes_what_began),
-          J(a_discarded_id_may_be_discarded_again))
+          J(the_specification_is_overwritten_as_the_other_files_are),
+          J(what_cannot_be_removed_keeps_nothing_else), J(a_discarded_id_may_be_discarded_again))

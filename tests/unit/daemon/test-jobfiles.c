@@ -331,6 +331,7 @@ static void the_specification_is_kept_until_it_is_dropped(void **state)
 {
     auto_jobfiles struct jobfiles f = JOBFILES_INIT;
     struct err err = ERR_INIT;
+    uint64_t bytes = 1;
     auto_fd int fd = -1;
     char data[10] = "";
 
@@ -342,8 +343,10 @@ static void the_specification_is_kept_until_it_is_dropped(void **state)
     assert_ok(jobfiles_spec(f.dirfd, &fd, &err), &err);
     assert_int_equal(read(fd, data, sizeof(data)), 3);
     assert_memory_equal(data, "a\0b", 3);
-    assert_ok(jobfiles_drop_spec(f.dirfd, &err), &err);
-    assert_ok(jobfiles_drop_spec(f.dirfd, &err), &err);
+    assert_ok(jobfiles_drop_spec(jobs_fd, id, &bytes, &err), &err);
+    assert_int_equal(bytes, 3);
+    assert_ok(jobfiles_drop_spec(jobs_fd, id, &bytes, &err), &err);
+    assert_int_equal(bytes, 0);
     assert_false(there(f.dirfd, "spec"));
 }
 

@@ -51,6 +51,7 @@ static int one_life(struct jobstore *s, int jobs_fd, unsigned int n, int pipe_fd
     struct job_info job = job_of(n, "anna");
     struct digest body;
     char key[32];
+    uint64_t bytes = 0;
     int r = jobfiles_create(jobs_fd, job.id, &f, err);
 
     memcpy(body.hex, digest_a, sizeof(digest_a));
@@ -77,7 +78,8 @@ static int one_life(struct jobstore *s, int jobs_fd, unsigned int n, int pipe_fd
         return r;
     }
     job = ended_of(n, "anna", 4096);
-    if ((r = jobstore_end(s, &job, NULL, err)) < 0 || (r = jobfiles_drop_spec(f.dirfd, err)) < 0) {
+    if ((r = jobstore_end(s, &job, NULL, err)) < 0 ||
+        (r = jobfiles_drop_spec(jobs_fd, job.id, &bytes, err)) < 0) {
         return r;
     }
     say(pipe_fd, n, ENDED);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -17,6 +18,8 @@
 
 #include "daemon/launcher-internal.h"
 #include "job/spec-wire.h"
+#include "sup/engine.h"
+#include "sup/run.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 #include "test.h"
@@ -150,11 +153,116 @@ static void a_job_goes_to_a_supervisor_whose_words_come_back(void **state)
     assert_int_equal(a.failed, 0);
     assert_non_null(strstr((const char *)a.text.data, id));
     launcher_answer_fini(&a);
-    assert_ok(launcher_ask_text(h.l, 9, LAUNCHER_RECORD, "00000000000000000000000000000000", &err),
-              &err);
-    expect_answer(h.l, 9, &a);
-    assert_int_equal(a.failed, ENOENT);
+    tear_down(&h);
+}
+
+static pid_t launcher_pid(void)
+{
+    char path[64];
+    char text[64] = "";
+    auto_fd int fd = -1;
+
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(read(fd, text, sizeof(text) - 1) > 0);
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+static int ask_record(struct house *h, const char *id)
+{
+    struct launcher_answer a = {.number = 0};
+    struct err err = ERR_INIT;
+    int failed = 0;
+
+    assert_ok(launcher_ask_text(h->l, 9, LAUNCHER_RECORD, id, &err), &err);
+    expect_answer(h->l, 9, &a);
+    failed = a.failed;
     launcher_answer_fini(&a);
+    return failed;
+}
+
+/* What a launcher before this one left behind: a supervisor without a slot, then one with. */
+static void a_record_can_come_while_somebody_lives_who_could_write_it(void **state)
+{
+    static const char id[] = "00000000000000000000000000000007";
+    const struct ledger_need need = {.machine_id = id, .memory_bytes = MIB, .vcpus = 1};
+    const struct ledger_capacity capacity = {.machines = 0};
+    struct ledger_slot slot = LEDGER_SLOT_INIT;
+    struct house h = {.l = NULL};
+    auto_fd int dir = -1;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    set_up(&h, 0);
+    assert_int_equal(ask_record(&h, id), ESRCH);
+    dir = open(h.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(dir, LOCK_SH | LOCK_NB), 0);
+    assert_int_equal(ask_record(&h, id), ENOENT);
+    assert_int_equal(ask_record(&h, id), ENOENT); /* the question took no lock away */
+    assert_int_equal(flock(dir, LOCK_UN), 0);
+    assert_int_equal(ask_record(&h, id), ESRCH);
+
+    assert_ok(ledger_admit(dir, &need, &capacity, &slot, &err), &err);
+    assert_int_equal(ask_record(&h, id), ENOENT);
+    assert_int_equal(ask_record(&h, "00000000000000000000000000000008"), ESRCH);
+    ledger_release(&slot);
+    assert_int_equal(ask_record(&h, id), ESRCH);
+    tear_down(&h);
+}
+
+static bool supervisor_stays; /* until its caller lets it go, whatever its job is */
+
+int __real_run_job(const struct spec *spec, const struct store *store, struct hold *hold,
+                   struct client *client, uint64_t submitted_ns, bool streaming);
+int __wrap_run_job(const struct spec *spec, const struct store *store, struct hold *hold,
+                   struct client *client, uint64_t submitted_ns, bool streaming);
+
+int __wrap_run_job(const struct spec *spec, const struct store *store, struct hold *hold,
+                   struct client *client, uint64_t submitted_ns, bool streaming)
+{
+    struct pollfd p = {.fd = client->fd, .events = POLLIN};
+
+    if (!supervisor_stays) {
+        return __real_run_job(spec, store, hold, client, submitted_ns, streaming);
+    }
+    (void)poll(&p, 1, 30000);
+    return 0;
+}
+
+/* A supervisor that its launcher left behind is one that the next launcher waits for. */
+static void the_next_launcher_knows_of_the_supervisors_of_the_last(void **state)
+{
+    static const char id[] = "00000000000000000000000000000007";
+    struct house h = {.l = NULL};
+    auto_spec struct spec spec;
+    auto_fd int fd = -1;
+    struct launcher_answer a = {.number = 0};
+    struct launcher *next = NULL;
+    struct err err = ERR_INIT;
+
+    (void)state;
+    supervisor_stays = true;
+    set_up(&h, 0);
+    fill_spec(&spec);
+    fd = encoded(&spec);
+    assert_ok(launcher_ask_start(h.l, 7, fd, -1, &err), &err);
+    expect_answer(h.l, 7, &a);
+    assert_int_equal(a.failed, 0);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+    assert_int_equal(kill(launcher_pid(), SIGKILL), 0);
+    assert_true(can_read(launcher_fd(h.l), 5000));
+    launcher_free(h.l);
+    assert_ok(launcher_start(&(struct launcher_config){.state = h.path}, &next, &err), &err);
+    h.l = next;
+    assert_int_equal(ask_record(&h, id), ENOENT);
+    launcher_answer_fini(&a);
+    for (int i = 0; i < 100 && ask_record(&h, id) == ENOENT; i++) {
+        (void)usleep(50000);
+    }
+    assert_int_equal(ask_record(&h, id), ESRCH);
+    assert_true(waitpid(-1, NULL, 0) > 0); /* it came to us */
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
+    supervisor_stays = false;
     tear_down(&h);
 }
 
@@ -319,6 +427,70 @@ static void capacity_and_images_are_told(void **state)
     tear_down(&h);
 }
 
+static bool kvm_is_due;
+
+/* In the launcher, and in what it forks. */
+int __wrap_engine_probe_kvm(const struct engine_wish *wish, bool anew, struct engine_probe *ret,
+                            struct err *err);
+
+int __wrap_engine_probe_kvm(const struct engine_wish *wish, bool anew, struct engine_probe *ret,
+                            struct err *err)
+{
+    auto_fd int made = -1;
+
+    (void)anew;
+    (void)err;
+    *ret = (struct engine_probe){.late = true, .remembered = true, .due = kvm_is_due};
+    if (wish->again) {
+        made =
+            openat(wish->store->dirfd, "probes", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        (void)!write(made, "x", 1);
+        while (!wish->stop(wish->ctx)) {
+            (void)usleep(10000);
+        }
+        (void)!write(made, "y", 1);
+    }
+    return 0;
+}
+
+/* By a process of its own, once; it does not hold up the launcher's end either. */
+static void a_probe_of_kvm_that_was_late_is_made_again(void **state)
+{
+    struct house h = {.l = NULL};
+    struct err err = ERR_INIT;
+    char text[8] = "";
+    uint64_t begun = 0;
+
+    (void)state;
+    for (int due = 0; due < 2; due++) {
+        auto_fd int dir = -1;
+        auto_fd int made = -1;
+
+        kvm_is_due = due == 1;
+        set_up(&h, 0);
+        dir = open(h.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        for (uint64_t i = 1; i <= 3; i++) {
+            struct launcher_answer a = {.number = 0};
+
+            assert_ok(launcher_ask_text(h.l, i, LAUNCHER_CAPACITY, NULL, &err), &err);
+            expect_answer(h.l, i, &a);
+            assert_int_equal(a.failed, 0);
+            launcher_answer_fini(&a);
+        }
+        for (int i = 0; i < 500 && made < 0; i++) {
+            made = openat(dir, "probes", O_RDONLY | O_CLOEXEC);
+            (void)usleep(due == 1 ? 10000 : 100);
+        }
+        assert_int_equal(made >= 0, due);
+        begun = clock_mono_ns();
+        launcher_free(STEAL_PTR(&h.l));
+        assert_true(clock_mono_ns() - begun < 5 * NS_PER_S);
+        assert_int_equal(due == 1 ? pread(made, text, sizeof(text), 0) : 0, 2 * due);
+        tear_down(&h);
+    }
+    assert_string_equal(text, "xy");
+}
+
 static void a_plan_has_no_answer_and_does_not_disturb_those_of_others(void **state)
 {
     struct house h = {.l = NULL};
@@ -413,18 +585,6 @@ static void a_front_half_that_only_asks_is_not_read_from(void **state)
     tear_down(&h);
 }
 
-static pid_t launcher_pid(void)
-{
-    char path[64];
-    char text[64] = "";
-    auto_fd int fd = -1;
-
-    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    assert_true(read(fd, text, sizeof(text) - 1) > 0);
-    return (pid_t)strtol(text, NULL, 10);
-}
-
 static void the_front_half_sees_the_launchers_death(void **state)
 {
     struct house h = {.l = NULL};
@@ -494,9 +654,12 @@ static void the_launcher_sees_the_front_halfs_death(void **state)
 }
 
 TEST_MAIN(T(a_job_goes_to_a_supervisor_whose_words_come_back),
+          T(a_record_can_come_while_somebody_lives_who_could_write_it),
+          T(the_next_launcher_knows_of_the_supervisors_of_the_last),
           T(answers_come_in_the_order_of_the_questions), T(nothing_of_the_host_can_be_named),
           T(a_specification_is_a_file_of_sensible_size),
           T(outputs_go_only_where_the_front_half_owns), T(capacity_and_images_are_told),
+          T(a_probe_of_kvm_that_was_late_is_made_again),
           T(a_plan_has_no_answer_and_does_not_disturb_those_of_others),
           T(what_is_no_question_ends_the_launcher), T(a_front_half_that_only_asks_is_not_read_from),
           T(the_front_half_sees_the_launchers_death), T(the_launcher_sees_the_front_halfs_death))

@@ -1,6 +1,9 @@
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -163,6 +166,43 @@ static void the_descriptor_of_others_stays_blocking(void **state)
     end(&f);
 }
 
+/* No event tells that a disk has room again: the next line finds out. */
+static void a_file_that_was_full_goes_on(void **state)
+{
+    static struct fixture f;
+    struct rlimit before = {0};
+    struct rlimit tight = {0};
+    const char *text = NULL;
+
+    (void)state;
+    f.write_fd = memfd_create("log", MFD_CLOEXEC);
+    assert_true(f.write_fd >= 0);
+    f.read_fd = dup(f.write_fd);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    tight = (struct rlimit){.rlim_cur = 100, .rlim_max = before.rlim_max};
+    begin_with(&f, LOG_INFO);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    for (unsigned int i = 0; i < 10; i++) {
+        log_event(f.log, LOG_INFO, "early", NULL, LOG_NUMBER("n", i));
+    }
+    assert_int_equal(lseek(f.read_fd, 0, SEEK_END), 100);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    log_event(f.log, LOG_INFO, "late", NULL);
+    assert_int_equal(lseek(f.read_fd, 0, SEEK_SET), 0);
+    text = output(&f);
+    for (unsigned int i = 0; i < 10; i++) {
+        char words[32];
+
+        (void)snprintf(words, sizeof(words), "event=early n=%u\n", i);
+        assert_non_null(strstr(text, words));
+    }
+    assert_non_null(strstr(text, "event=late\n"));
+    assert_int_equal(log_lost(f.log), 0);
+    end(&f);
+}
+
 TEST_MAIN(T(a_line_has_time_level_event_job_and_fields), T(values_can_not_make_lines_or_fields),
           T(long_values_are_cut), T(nobody_reads_and_nobody_waits), T(lost_lines_are_told),
-          T(a_socket_works_as_well), T(the_descriptor_of_others_stays_blocking))
+          T(a_socket_works_as_well), T(the_descriptor_of_others_stays_blocking),
+          T(a_file_that_was_full_goes_on))

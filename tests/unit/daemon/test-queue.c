@@ -613,7 +613,7 @@ static void the_reserved_job_may_be_removed(void **state)
     job.wall_ns = 500 * S;
     assert_int_equal(put(q, &job, &wide, 3 * S), QUEUE_ACCEPTED);
     assert_int_equal(take(q, 2, 3 * S), -1);
-    queue_tenant_stats(q, "b", 3 * S, &stats);
+    queue_stats(q, 3 * S, &stats);
     assert_true(stats.reserved);
     assert_int_equal(queue_remove(q, job_of("", 2).id, &err), 1);
     assert_int_equal(take(q, 2, 3 * S), 4);

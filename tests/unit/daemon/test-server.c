@@ -352,6 +352,31 @@ static void a_wait_ends_with_the_job(void **state)
     world_close(&w, &c);
 }
 
+/* What the host did to the result is told to who asks for it; who submits must know the job. */
+static void who_submits_hears_of_the_job_without_its_result(void **state)
+{
+    static struct client c;
+    struct world w;
+    struct err err = ERR_INIT;
+    char path[100];
+
+    world_open(&w, &c);
+    post(&w, &c, "/v1/jobs?wait=60", "", JOB);
+    pump(&w, &c, 20);
+    assert_ok(fake_run(w.service, fake_last(w.service), &err), &err);
+    assert_ok(fake_print(w.service, fake_last(w.service), "xx", 2, &err), &err);
+    (void)snprintf(path, sizeof(path), "%s/%s/stdout", w.dir, fake_last(w.service));
+    assert_int_equal(truncate(path, 0), 0);
+    assert_ok(fake_end(w.service, fake_last(w.service), AIRLOCK_SUCCESS, &err), &err);
+    assert_answer(&w, &c, fake_last(w.service));
+    assert_memory_equal(c.text, "HTTP/1.1 202 Accepted\r\n", 23);
+    assert_non_null(strstr(c.text, "\"result\":null}"));
+    (void)snprintf(path, sizeof(path), "/v1/jobs/%s", fake_last(w.service));
+    get(&w, &c, path, "");
+    assert_answer(&w, &c, "HTTP/1.1 500");
+    world_close(&w, &c);
+}
+
 static void a_wait_ends_with_its_time(void **state)
 {
     static struct client c;
@@ -714,7 +739,8 @@ static void half_of_tls_is_refused(void **state)
 
 TEST_MAIN(T(a_connection_serves_many_requests), T(a_job_goes_in_and_its_members_arrive),
           T(a_body_may_come_in_chunks), T(tenants_do_not_see_each_other),
-          T(a_wait_ends_with_the_job), T(a_wait_ends_with_its_time), T(events_come_as_they_happen),
+          T(a_wait_ends_with_the_job), T(who_submits_hears_of_the_job_without_its_result),
+          T(a_wait_ends_with_its_time), T(events_come_as_they_happen),
           T(a_stream_ends_when_its_token_is_revoked), T(a_long_event_comes_in_pieces_with_one_id),
           T(who_goes_away_while_waiting_leaves_nothing),
           T(the_end_of_the_server_ends_those_who_wait), T(a_drain_finishes_what_is_pending),

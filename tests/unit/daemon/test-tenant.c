@@ -133,6 +133,49 @@ static void a_file_that_is_changed_in_place_is_seen_within_a_second(void **state
     assert_int_equal(heard.n, 1);
 }
 
+static time_t behind_s; /* of the clock, not of the files' times */
+
+int __real_clock_gettime(clockid_t id, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret)
+{
+    int r = __real_clock_gettime(id, ret);
+
+    ret->tv_sec -= id == CLOCK_REALTIME ? behind_s : 0;
+    return r;
+}
+
+/* Not with every request for as long as the clock is behind; what is revoked is seen as ever. */
+static void a_clock_that_was_set_back_makes_nobody_read_all_again(void **state)
+{
+    auto_tokens struct tokens t = tokens_new();
+    char text[TOKEN_TEXT_SIZE];
+    char other[TOKEN_TEXT_SIZE];
+    char name[40];
+    struct tenant tenant;
+    const struct token token = new_token(&t, "acme", text);
+    auto_tenants struct tenants *tenants = NULL;
+    struct err err = ERR_INIT;
+    char id[TOKEN_ID_SIZE];
+
+    (void)state;
+    (void)new_token(&t, "other", other);
+    behind_s = 3600;
+    tenants = open_tenants(&t, NULL);
+    assert_string_equal(who(tenants, text, S, &tenant), "acme");
+    (void)snprintf(name, sizeof(name), "%s.json", token.id);
+    write_file(&t, name, "damaged", 0600);
+    assert_string_equal(who(tenants, text, S, &tenant), "acme");
+    assert_string_equal(who(tenants, text, 3 * S, &tenant), "");
+    assert_string_equal(who(tenants, other, 3 * S, &tenant), "other");
+    usleep(100000); /* another tick than that of the change before */
+    (void)snprintf(name, sizeof(name), "%.8s", other + strlen("alk_"));
+    assert_ok(token_revoke(t.fd, name, id, &err), &err);
+    assert_string_equal(who(tenants, other, 3 * S, &tenant), "");
+    behind_s = 0;
+}
+
 static void a_damaged_file_refuses_its_token_loudly_and_no_other(void **state)
 {
     auto_tokens struct tokens t = tokens_new();
@@ -346,6 +389,7 @@ static void the_local_tenant_accepts_emulation_by_the_default_quotas(void **stat
 TEST_MAIN(T(a_token_opens_for_its_tenant_and_nothing_else_does),
           T(a_revoked_token_is_refused_at_once), T(changes_within_one_tick_are_seen),
           T(a_file_that_is_changed_in_place_is_seen_within_a_second),
+          T(a_clock_that_was_set_back_makes_nobody_read_all_again),
           T(a_damaged_file_refuses_its_token_loudly_and_no_other),
           T(a_file_that_cannot_be_used_is_no_open_door),
           T(a_directory_that_cannot_be_read_lets_nobody_in),

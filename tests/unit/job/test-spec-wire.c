@@ -177,6 +177,37 @@ static void no_changed_byte_makes_a_spec_out_of_range(void **state)
     assert_true(refused > text.len / 2);
 }
 
+/* Whatever stands behind it, and however little of that is there. */
+static void the_beginning_alone_has_the_limits(void **state)
+{
+    auto_spec struct spec spec;
+    auto_buf struct buf text = BUF_INIT(SPEC_WIRE_MAX);
+    struct err err = ERR_INIT;
+    size_t enough = 0;
+
+    (void)state;
+    fill(&spec);
+    encode(&spec, &text);
+    for (size_t len = 0; len <= text.len; len++) {
+        auto_spec struct spec got;
+        int r = 0;
+
+        spec_init(&got);
+        err = (struct err)ERR_INIT;
+        r = spec_decode_head(&got, text.data, len, &err);
+        enough = r == 0 && enough == 0 ? len : enough;
+        assert_int_equal(r, enough == 0 ? -EPROTO : 0);
+        if (r == 0) {
+            assert_memory_equal(&got.limits, &spec.limits, sizeof(got.limits));
+            assert_int_equal(got.language, SPEC_JAVASCRIPT);
+            assert_true(got.root && got.out_as_owner);
+            assert_null(got.image);
+            assert_null(got.n_args > 0 ? got.args : NULL);
+        }
+    }
+    assert_true(enough > 0 && enough < SPEC_WIRE_HEAD_MAX);
+}
+
 static void what_does_not_fit_is_told_and_leaves_nothing(void **state)
 {
     auto_spec struct spec spec;
@@ -193,4 +224,4 @@ static void what_does_not_fit_is_told_and_leaves_nothing(void **state)
 
 TEST_MAIN(T(everything_arrives), T(defaults_stay_defaults),
           T(a_text_that_is_cut_or_longer_is_refused), T(no_changed_byte_makes_a_spec_out_of_range),
-          T(what_does_not_fit_is_told_and_leaves_nothing))
+          T(the_beginning_alone_has_the_limits), T(what_does_not_fit_is_told_and_leaves_nothing))

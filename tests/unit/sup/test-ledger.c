@@ -502,6 +502,51 @@ static void uids_are_the_slots_own_and_out_of_everybodys_range(void **state)
     ledger_release(&b);
 }
 
+static enum ledger_held held(const char *id)
+{
+    enum ledger_held ret = LEDGER_HELD_DEAD;
+    struct err err = ERR_INIT;
+
+    assert_ok(ledger_held(store, id, &ret, &err), &err);
+    return ret;
+}
+
+/* As the reaper does, a child shares the lock: who has a slot is alive until both are gone. */
+static void who_is_left_of_a_machine_is_told(void **state)
+{
+    struct ledger_slot slot = LEDGER_SLOT_INIT;
+    auto_fd int pipe_wr = -1;
+    int pipes[2] = {-1, -1};
+    pid_t holder = 0;
+    char byte = 0;
+
+    (void)state;
+    assert_int_equal(held("m1"), LEDGER_HELD_NOT);
+    assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+    pipe_wr = pipes[1];
+    holder = fork();
+    if (holder == 0) {
+        pid_t reaper = admit("m1", &roomy, &slot) == 0 ? fork() : -1;
+
+        if (reaper == 0) {
+            (void)close(pipe_wr);
+            (void)!read(pipes[0], &byte, 1); /* until the test closes its end */
+            _exit(0);
+        }
+        _exit(reaper < 0);
+    }
+    assert_int_equal(waitpid(holder, NULL, 0), holder);
+    assert_int_equal(held("m1"), LEDGER_HELD_LIVE); /* the reaper */
+    assert_int_equal(held("m2"), LEDGER_HELD_NOT);
+    fd_close_p(&pipe_wr);
+    for (int i = 0; i < 100 && held("m1") == LEDGER_HELD_LIVE; i++) {
+        (void)usleep(20000);
+    }
+    assert_int_equal(held("m1"), LEDGER_HELD_DEAD);
+    assert_int_equal(held("m2"), LEDGER_HELD_NOT);
+    (void)close(pipes[0]);
+}
+
 static void only_our_own_ownerless_groups_are_stale(void **state)
 {
     static const char *const others[] = {"", "abc", "live.0123456789abcdef", ".", "..", "a.b.c"};
@@ -619,7 +664,7 @@ TEST_MAIN(S(one_machine_too_many_is_refused_until_one_goes),
           S(a_machine_gets_more_disk_only_if_the_host_has_it),
           S(a_machine_that_waits_takes_little_until_it_has_a_job),
           S(uids_are_the_slots_own_and_out_of_everybodys_range),
-          S(only_our_own_ownerless_groups_are_stale),
+          S(who_is_left_of_a_machine_is_told), S(only_our_own_ownerless_groups_are_stale),
           S(a_directory_that_others_may_write_and_links_are_refused),
           S(a_bad_machine_id_is_refused), S(the_hosts_own_numbers_admit_a_small_machine),
           S(usage_is_what_admissions_go_by))
