@@ -1,7 +1,6 @@
 #include "daemon/api.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -55,18 +54,6 @@ json_t *api_job_json(const struct job_info *info)
     return o;
 }
 
-static json_t *base64_json(const void *data, size_t len)
-{
-    auto_free char *text = malloc(4 * ((len + 2) / 3) + 1);
-    int n = 0;
-
-    if (text == NULL) {
-        return NULL;
-    }
-    n = EVP_EncodeBlock((unsigned char *)text, data, (int)len);
-    return json_stringn(text, (size_t)n);
-}
-
 json_t *api_data_json(const void *data, size_t len)
 {
     struct builder b = {0};
@@ -74,7 +61,7 @@ json_t *api_data_json(const void *data, size_t len)
     bool utf8 = str_is_utf8(data, len);
 
     set(&b, o, "encoding", json_string(utf8 ? "utf8" : "base64"));
-    set(&b, o, "data", utf8 ? json_stringn(data, len) : base64_json(data, len));
+    set(&b, o, "data", utf8 ? json_stringn(data, len) : json_base64(data, len));
     if (b.failed) {
         json_decref(o);
         return NULL;

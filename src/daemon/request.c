@@ -102,18 +102,14 @@ static int take_part(const struct multipart_part *part, struct service_job *job,
 }
 
 /* What a repeated request has in common with the first one: parts, not the boundary between them. */
-static int digest_part(struct digest_ctx *ctx, const struct multipart_part *part, struct err *err)
+static void digest_part(struct digest_ctx *ctx, const struct multipart_part *part)
 {
     uint64_t len = part->len;
-    int r = digest_update(ctx, part->name, strlen(part->name) + 1, err);
 
-    if (r == 0) {
-        r = digest_update(ctx, part->filename, strlen(part->filename) + 1, err);
-    }
-    if (r == 0) {
-        r = digest_update(ctx, &len, sizeof(len), err);
-    }
-    return r == 0 ? digest_update(ctx, part->data, part->len, err) : r;
+    digest_update(ctx, part->name, strlen(part->name) + 1);
+    digest_update(ctx, part->filename, strlen(part->filename) + 1);
+    digest_update(ctx, &len, sizeof(len));
+    digest_update(ctx, part->data, part->len);
 }
 
 struct form {
@@ -126,18 +122,17 @@ struct form {
 static int find_job(const struct form *form, struct service_job *job, struct multipart_part *ret,
                     struct refusal *ret_refusal, struct err *err)
 {
-    auto_digest_ctx struct digest_ctx ctx = DIGEST_CTX_INIT;
+    struct digest_ctx ctx;
     struct multipart m;
     struct multipart_part part;
     bool found = false;
     int r = multipart_begin(&m, form->type, form->body, form->len, ret_refusal);
 
-    if (r == 0) {
-        r = digest_begin(&ctx, err);
-    }
+    digest_begin(&ctx);
     while (r == 0 && (r = multipart_next(&m, &part, ret_refusal)) == 1) {
-        r = digest_part(&ctx, &part, err);
-        if (r < 0 || strcmp(part.name, "job") != 0) {
+        r = 0;
+        digest_part(&ctx, &part);
+        if (strcmp(part.name, "job") != 0) {
             continue;
         }
         if (found) {
@@ -150,7 +145,8 @@ static int find_job(const struct form *form, struct service_job *job, struct mul
         return problem_set(ret_refusal, PROBLEM_BAD_JOB, "job",
                            "there is no part 'job' with the job's JSON");
     }
-    return r == 0 ? digest_finish(&ctx, &job->body, err) : r;
+    digest_finish(&ctx, &job->body);
+    return r;
 }
 
 static int take_form(const struct form *form, struct service_job *job, struct refusal *ret_refusal,
@@ -196,10 +192,8 @@ int request_job(const char *type, const uint8_t *body, size_t len, struct servic
 
         r = take_form(&form, job, ret_refusal, err);
     } else if (type != NULL && json_type_ok(type)) {
-        r = digest_of_data(body, len, &job->body, err);
-        if (r == 0) {
-            r = take_json((const char *)body, len, job, ret_refusal, err);
-        }
+        digest_of_data(body, len, &job->body);
+        r = take_json((const char *)body, len, job, ret_refusal, err);
     } else {
         return problem_set(ret_refusal, PROBLEM_MEDIA_TYPE, "Content-Type",
                            "the body must be application/json or multipart/form-data");

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -66,10 +65,10 @@ static int make_secret(struct token *token, char text[TOKEN_TEXT_SIZE], struct e
         (void)snprintf(token->id + 2 * i, 3, "%02x", bytes[i]);
     }
     put_secret(bytes + ID_BYTES, secret);
-    r = digest_of_data(secret, TOKEN_SECRET_LEN, &token->digest, err);
+    digest_of_data(secret, TOKEN_SECRET_LEN, &token->digest);
     (void)snprintf(text, TOKEN_TEXT_SIZE, "alk_%s_%s", token->id, secret);
-    OPENSSL_cleanse(bytes, sizeof(bytes));
-    OPENSSL_cleanse(secret, sizeof(secret));
+    explicit_bzero(bytes, sizeof(bytes));
+    explicit_bzero(secret, sizeof(secret));
     return r;
 }
 
@@ -129,7 +128,7 @@ int token_create(int tokens_fd, struct token *token, char ret_text[TOKEN_TEXT_SI
     if (r == 0) {
         memcpy(ret_text, secret, TOKEN_TEXT_SIZE);
     }
-    OPENSSL_cleanse(secret, sizeof(secret));
+    explicit_bzero(secret, sizeof(secret));
     return r;
 }
 

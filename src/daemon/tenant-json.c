@@ -4,7 +4,7 @@
  * length, so that splitting it needs no search.
  */
 #include <errno.h>
-#include <openssl/crypto.h>
+#include <nettle/memops.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -432,7 +432,6 @@ bool token_from_header(const char *value, char ret_id[TOKEN_ID_SIZE], struct dig
 {
     static const char scheme[] = "Bearer ";
     static const char prefix[] = "alk_";
-    struct err ignored = ERR_INIT;
     char id[TOKEN_ID_SIZE] = "";
     const char *secret = NULL;
 
@@ -448,15 +447,15 @@ bool token_from_header(const char *value, char ret_id[TOKEN_ID_SIZE], struct dig
     memcpy(id, value, ID_LEN);
     secret = value + ID_LEN + 1;
     /* The alphabet of the secret is not looked at: another one has another digest. */
-    if (!token_id_ok(id) || value[ID_LEN] != '_' ||
-        digest_of_data(secret, TOKEN_SECRET_LEN, ret_digest, &ignored) < 0) {
+    if (!token_id_ok(id) || value[ID_LEN] != '_') {
         return false;
     }
+    digest_of_data(secret, TOKEN_SECRET_LEN, ret_digest);
     memcpy(ret_id, id, sizeof(id));
     return true;
 }
 
 bool token_digest_equal(const struct digest *a, const struct digest *b)
 {
-    return CRYPTO_memcmp(a->hex, b->hex, DIGEST_HEX_SIZE) == 0;
+    return memeql_sec(a->hex, b->hex, DIGEST_HEX_SIZE) != 0;
 }

@@ -541,9 +541,7 @@ static int own_agent(const struct store *store, struct digest *ret, struct err *
         return 0;
     }
     if (r == 0) {
-        r = initramfs_agent_digest(ret, err);
-    }
-    if (r == 0) {
+        initramfs_agent_digest(ret);
         memo_put(store->dirfd, name, &memo, ret->hex, strlen(ret->hex));
     }
     return r;

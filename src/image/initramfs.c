@@ -19,13 +19,13 @@ static void guest_agent(const void **data, size_t *len)
     *len = (size_t)((uintptr_t)guest_init_end - (uintptr_t)guest_init_start);
 }
 
-int initramfs_agent_digest(struct digest *ret, struct err *err)
+void initramfs_agent_digest(struct digest *ret)
 {
     const void *data = NULL;
     size_t len = 0;
 
     guest_agent(&data, &len);
-    return digest_of_data(data, len, ret, err);
+    digest_of_data(data, len, ret);
 }
 
 static int pack_init(struct cpio *cpio)
@@ -76,7 +76,7 @@ int initramfs_make(const struct store *store, struct kernel_manifest *m, struct 
         r = store_put(store, "initramfs", &m->initramfs, err);
     }
     if (r == 0) {
-        r = initramfs_agent_digest(&m->agent, err);
+        initramfs_agent_digest(&m->agent);
     }
     return r < 0 ? err_wrap(err, "make the guest's initramfs") : 0;
 }

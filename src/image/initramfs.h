@@ -8,7 +8,7 @@
 #include "image/store.h"
 
 /* Digest of the guest agent this binary carries. */
-must_use int initramfs_agent_digest(struct digest *ret, struct err *err) nonnull_all;
+void initramfs_agent_digest(struct digest *ret) nonnull_all;
 
 /*
  * Makes m->initramfs and m->agent from this binary's agent and the stored m->modules. No network.

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <openssl/evp.h>
+#include <nettle/base64.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,14 +61,14 @@ static inline json_t *printable(const char *s)
 
 static inline json_t *json_base64(const uint8_t *data, size_t len)
 {
-    size_t size = (len + 2) / 3 * 4 + 1;
-    auto_free unsigned char *text = len > INT32_MAX / 2 ? NULL : malloc(size);
+    size_t size = (len + 2) / 3 * 4;
+    auto_free char *text = len > INT32_MAX / 2 ? NULL : malloc(size + 1);
 
     if (text == NULL) {
         return NULL;
     }
-    (void)EVP_EncodeBlock(text, data, (int)len);
-    return json_stringn((const char *)text, size - 1);
+    base64_encode_raw(text, len, data);
+    return json_stringn(text, size);
 }
 
 static inline json_t *digest_text(const struct digest *d)

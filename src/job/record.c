@@ -149,7 +149,8 @@ int record_spec_digest(const struct result *r, const struct record *rec, struct 
     if (b->failed || n < 0) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory for the digest of the job");
     }
-    return digest_of_data(text.data, text.len, ret, err);
+    digest_of_data(text.data, text.len, ret);
+    return 0;
 }
 
 /* What was asked for, counted. */

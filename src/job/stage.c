@@ -74,10 +74,11 @@ static int write_chunk(struct work *work, const uint8_t *data, size_t len, struc
 static int copy_file(struct work *work, int fd, uint64_t size, const char *path,
                      struct digest *ret_digest, struct err *err)
 {
-    auto_digest_ctx struct digest_ctx ctx = DIGEST_CTX_INIT;
+    struct digest_ctx ctx;
     uint64_t done = 0;
-    int r = digest_begin(&ctx, err);
+    int r = 0;
 
+    digest_begin(&ctx);
     while (r == 0) {
         size_t got = 0;
 
@@ -94,10 +95,8 @@ static int copy_file(struct work *work, int fd, uint64_t size, const char *path,
             return err_usage(err, "'%s' grew while it was read; wait until it is complete",
                              text_of_str(path).s);
         }
-        r = digest_update(&ctx, work->chunk, got, err);
-        if (r == 0) {
-            r = write_chunk(work, work->chunk, got, err);
-        }
+        digest_update(&ctx, work->chunk, got);
+        r = write_chunk(work, work->chunk, got, err);
         done += got;
         if (got < CHUNK_BYTES) {
             break;
@@ -110,7 +109,8 @@ static int copy_file(struct work *work, int fd, uint64_t size, const char *path,
         return err_usage(err, "'%s' shrank while it was read; wait until it is complete",
                          text_of_str(path).s);
     }
-    return digest_finish(&ctx, ret_digest, err);
+    digest_finish(&ctx, ret_digest);
+    return 0;
 }
 
 static int add_path(struct work *work, const char *path, struct stage_item *item, struct err *err)
@@ -140,9 +140,7 @@ static int add_data(struct work *work, const uint8_t *data, size_t len, struct s
     int r = check_budget(work, len, item->name, err);
 
     if (r == 0) {
-        r = digest_of_data(data, len, &item->digest, err);
-    }
-    if (r == 0) {
+        digest_of_data(data, len, &item->digest);
         r = write_chunk(work, data, len, err);
     }
     item->bytes = len;
@@ -189,10 +187,11 @@ static int add_program(struct work *work, const struct spec *spec, struct stage 
 static int copy_unpacked(struct work *work, int data_fd, const struct unpacked_entry *e,
                          struct digest *ret_digest, struct err *err)
 {
-    auto_digest_ctx struct digest_ctx ctx = DIGEST_CTX_INIT;
+    struct digest_ctx ctx;
     uint64_t done = 0;
-    int r = digest_begin(&ctx, err);
+    int r = 0;
 
+    digest_begin(&ctx);
     while (r == 0 && done < e->bytes) {
         uint64_t left = e->bytes - done;
         size_t want = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
@@ -203,14 +202,13 @@ static int copy_unpacked(struct work *work, int data_fd, const struct unpacked_e
             r = err_set(err, ERR_HOST, EIO, "what was unpacked is shorter than it was");
         }
         if (r == 0) {
-            r = digest_update(&ctx, work->chunk, want, err);
-        }
-        if (r == 0) {
+            digest_update(&ctx, work->chunk, want);
             r = squash_write(work->squash, work->chunk, want, err);
         }
         done += want;
     }
-    return r < 0 ? r : digest_finish(&ctx, ret_digest, err);
+    digest_finish(&ctx, ret_digest);
+    return r;
 }
 
 static int add_unpacked(struct work *work, const struct stage_archive *archive,

@@ -105,30 +105,28 @@ int template_check_state(int fd, const struct template_footer *f, struct err *er
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
     }
     r = fd_pread_full(fd, state, f->state_bytes, f->memory_bytes, &got, err);
-    if (r == 0) {
-        r = digest_of_data(state, got, &is, err);
+    if (r < 0) {
+        return r;
     }
-    return r < 0 || digest_equal(&is, &f->state)
-               ? r
-               : not_used(err, EBADMSG, "its state has another digest");
+    digest_of_data(state, got, &is);
+    return digest_equal(&is, &f->state) ? 0
+                                        : not_used(err, EBADMSG, "its state has another digest");
 }
 
 /* One page's number and bytes, unless it is nothing but zeros. */
-static int update_page(struct digest_ctx *ctx, uint64_t number, const uint8_t *page,
-                       struct err *err)
+static void update_page(struct digest_ctx *ctx, uint64_t number, const uint8_t *page)
 {
     static const uint8_t zeros[PAGE];
     uint8_t head[sizeof(number)];
-    int r = 0;
 
     if (memcmp(page, zeros, PAGE) == 0) {
-        return 0;
+        return;
     }
     for (size_t i = 0; i < sizeof(head); i++) { /* little-endian */
         head[i] = (uint8_t)(number >> (8 * i));
     }
-    r = digest_update(ctx, head, sizeof(head), err);
-    return r < 0 ? r : digest_update(ctx, page, PAGE, err);
+    digest_update(ctx, head, sizeof(head));
+    digest_update(ctx, page, PAGE);
 }
 
 static int update_extent(struct digest_ctx *ctx, int fd, uint64_t from, uint64_t to,
@@ -145,7 +143,7 @@ static int update_extent(struct digest_ctx *ctx, int fd, uint64_t from, uint64_t
         int r = fd_pread_full(fd, chunk, want, from, &got, err);
 
         for (size_t at = 0; at + PAGE <= got && r == 0; at += PAGE) {
-            r = update_page(ctx, (from + at) / PAGE, chunk + at, err);
+            update_page(ctx, (from + at) / PAGE, chunk + at);
         }
         if (r == 0 && got < want) {
             return not_used(err, EBADMSG, "it became shorter");
@@ -160,10 +158,11 @@ static int update_extent(struct digest_ctx *ctx, int fd, uint64_t from, uint64_t
 
 int template_digest_memory(int fd, uint64_t bytes, struct digest *ret, struct err *err)
 {
-    auto_digest_ctx struct digest_ctx ctx = DIGEST_CTX_INIT;
+    struct digest_ctx ctx;
     uint64_t at = 0;
-    int r = digest_begin(&ctx, err);
+    int r = 0;
 
+    digest_begin(&ctx);
     while (r == 0 && at < bytes) {
         off_t data = lseek(fd, (off_t)at, SEEK_DATA);
         off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
@@ -184,7 +183,8 @@ int template_digest_memory(int fd, uint64_t bytes, struct digest *ret, struct er
         r = update_extent(&ctx, fd, at, (uint64_t)hole, err);
         at = (uint64_t)hole;
     }
-    return r < 0 ? r : digest_finish(&ctx, ret, err);
+    digest_finish(&ctx, ret);
+    return r;
 }
 
 int template_seal(int fd, const struct template_footer *f, struct err *err)

@@ -1,5 +1,7 @@
-/* digest.h - SHA-256 by libcrypto (OpenSSL), which uses the CPU's SHA instructions. */
+/* digest.h - SHA-256 by nettle, which uses the CPU's SHA instructions (docs/decisions/0005). */
 #pragma once
+
+#include <nettle/sha2.h>
 
 #include "base/base.h"
 #include "base/err.h"
@@ -12,27 +14,19 @@ struct digest {
     char hex[DIGEST_HEX_SIZE];
 };
 
-must_use int digest_of_data(const void *data, size_t len, struct digest *ret, struct err *err)
-    nonnull_args(3, 4);
+void digest_of_data(const void *data, size_t len, struct digest *ret) nonnull_args(3);
 /* From offset 0 to the end; the file position does not move. */
 must_use int digest_of_fd(int fd, struct digest *ret, uint64_t *ret_bytes,
                           struct err *err) nonnull_all;
 
-/* The same piece by piece: begin, update as often as needed, finish once. */
+/* The same piece by piece: begin, update as often as needed, finish once. Owns nothing. */
 struct digest_ctx {
-    void *evp; /* libcrypto's; NULL is the empty value */
+    struct sha256_ctx sha;
 };
 
-#define DIGEST_CTX_INIT \
-    {                   \
-        .evp = NULL     \
-    }
-must_use int digest_begin(struct digest_ctx *ret, struct err *err) nonnull_all;
-must_use int digest_update(struct digest_ctx *ctx, const void *data, size_t len, struct err *err)
-    nonnull_args(1, 4);
-must_use int digest_finish(struct digest_ctx *ctx, struct digest *ret, struct err *err) nonnull_all;
-void digest_ctx_fini(struct digest_ctx *ctx) nonnull_all;
-#define auto_digest_ctx on_scope_exit(digest_ctx_fini)
+void digest_begin(struct digest_ctx *ret) nonnull_all;
+void digest_update(struct digest_ctx *ctx, const void *data, size_t len) nonnull_args(1);
+void digest_finish(struct digest_ctx *ctx, struct digest *ret) nonnull_all;
 
 /* True if s is exactly 64 lower-case hex digits. */
 must_use bool digest_is_hex(const char *s) nonnull_all;

@@ -99,12 +99,12 @@ static bool load(int dirfd, const char *name, struct buf *ret)
     (void)snprintf(path, sizeof(path), DIR_NAME "/%s", name);
     if (fd_open_nolink(dirfd, path, O_RDONLY | O_NONBLOCK, 0, &fd, &ignored) < 0 ||
         fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-        (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 || fd_read_all(fd, name, ret, &ignored) < 0) {
+        (st.st_mode & (S_IWGRP | S_IWOTH)) != 0 || fd_read_all(fd, name, ret, &ignored) < 0 ||
+        ret->len <= body) {
         return false;
     }
-    return ret->len > body && memcmp(ret->data, HEAD, strlen(HEAD)) == 0 &&
-           ret->data[body - 1] == '\n' &&
-           digest_of_data(ret->data + body, ret->len - body, &is, &ignored) == 0 &&
+    digest_of_data(ret->data + body, ret->len - body, &is);
+    return memcmp(ret->data, HEAD, strlen(HEAD)) == 0 && ret->data[body - 1] == '\n' &&
            memcmp(ret->data + strlen(HEAD), is.hex, DIGEST_HEX_SIZE - 1) == 0;
 }
 
@@ -136,9 +136,11 @@ void memo_put(int dirfd, const char *name, const struct memo *m, const void *tex
     auto_fd int dir = -1;
 
     if (dirfd < 0 || !is_settled(m) || buf_put(&body, m->of.data, m->of.len) < 0 ||
-        buf_put(&body, "\n", 1) < 0 || buf_put(&body, text, len) < 0 ||
-        digest_of_data(body.data, body.len, &digest, &ignored) < 0 ||
-        buf_printf(&all, HEAD "%s\n", digest.hex) < 0 || buf_put(&all, body.data, body.len) < 0 ||
+        buf_put(&body, "\n", 1) < 0 || buf_put(&body, text, len) < 0) {
+        return;
+    }
+    digest_of_data(body.data, body.len, &digest);
+    if (buf_printf(&all, HEAD "%s\n", digest.hex) < 0 || buf_put(&all, body.data, body.len) < 0 ||
         (mkdirat(dirfd, DIR_NAME, 0700) < 0 && errno != EEXIST) ||
         fd_open_nolink(dirfd, DIR_NAME, O_RDONLY | O_DIRECTORY, 0, &dir, &ignored) < 0) {
         return;

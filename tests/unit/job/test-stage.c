@@ -148,7 +148,7 @@ static void the_same_job_gives_the_same_images(void **state)
         /* The rest of both devices is a hole; the input's descriptor cannot write. */
         assert_int_equal(ftruncate(stage.input_fd, MIB), -1);
         input = data_of(stage.input_fd, MIB);
-        assert_ok(digest_of_data(input, MIB, &digests[2 * i], &err), &err);
+        digest_of_data(input, MIB, &digests[2 * i]);
         assert_int_equal(ftruncate(stage.scratch_fd, 4 * MIB), 0);
         assert_ok(digest_of_fd(stage.scratch_fd, &digests[2 * i + 1], &bytes, &err), &err);
     }

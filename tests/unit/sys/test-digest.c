@@ -13,12 +13,11 @@
 static void known_answers_come_out(void **state)
 {
     struct digest d;
-    struct err err = ERR_INIT;
 
     (void)state;
-    assert_ok(digest_of_data("abc", 3, &d, &err), &err);
+    digest_of_data("abc", 3, &d);
     assert_string_equal(d.hex, ABC);
-    assert_ok(digest_of_data(NULL, 0, &d, &err), &err);
+    digest_of_data(NULL, 0, &d);
     assert_string_equal(d.hex, EMPTY);
 }
 
@@ -40,7 +39,7 @@ static void a_file_is_read_from_its_start_wherever_it_stands(void **state)
     assert_ok(fd_open_tmp(dir, &fd, &err), &err);
     assert_ok(fd_write_full(fd, data, len, &err), &err);
     assert_ok(digest_of_fd(fd, &of_file, &bytes, &err), &err);
-    assert_ok(digest_of_data(data, len, &of_data, &err), &err);
+    digest_of_data(data, len, &of_data);
     assert_int_equal(bytes, len);
     assert_true(digest_equal(&of_file, &of_data));
     assert_int_equal(lseek(fd, 0, SEEK_CUR), len);
