@@ -313,10 +313,10 @@ static json_t *item_json(const struct template_item *t)
     }
     if (o != NULL && t->state != TEMPLATE_DAMAGED) {
         json_t *more =
-            json_pack("{s:b, s:s, s:s, s:s, s:I, s:I, s:I}", "warm", (int)f->interpreter.waits,
+            json_pack("{s:b, s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "warm", (int)f->interpreter.waits,
                       "image", f->image, "image_sha256", f->root.hex, "engine", f->engine,
                       "memory_bytes", (json_int_t)f->memory_bytes, "vcpus", (json_int_t)f->vcpus,
-                      "built", (json_int_t)f->built);
+                      "built", (json_int_t)f->built, "writes_bytes", (json_int_t)f->writes_bytes);
 
         (void)json_object_update(o, more);
         json_decref(more);

@@ -34,7 +34,7 @@
 /* In the jail. */
 #define JAIL_PROGRAM_PATH "/" VMM_NAME
 
-/* 13 of start.h, the VM, 8 processors, 5 interrupts, 16 queues, and some of its own. */
+/* 14 of start.h, the VM, 8 processors, 5 interrupts, 16 queues, and some of its own. */
 #define VMM_NOFILE 128
 /* Processors and the main thread. */
 #define VMM_THREADS_MAX 16
@@ -166,6 +166,7 @@ static void give_all(struct monitor *m, const struct machine_config *c, int cont
     monitor_give(m, c->memory_fd, START_FD_MEMORY);
     monitor_give(m, c->state_fd, START_FD_STATE);
     monitor_give(m, device, START_FD_KVM);
+    monitor_give(m, c->writes_fd, START_FD_WRITES);
 }
 
 static int start(const struct machine_config *c, struct machine *ret, struct err *err)
@@ -396,6 +397,7 @@ const struct engine engine_kvm = {
     .isolation = "hardware",
     .overhead_bytes = OVERHEAD_BYTES,
     .overhead_per = OVERHEAD_PER,
+    .takes_writes = true,
     .start = start,
     .version = version,
     .describe = describe,

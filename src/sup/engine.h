@@ -35,6 +35,8 @@ struct machine_config {
      * read and writes stay in the machine; without one it boots and writes to the file.
      */
     int memory_fd, state_fd;
+    /* With a state_fd, of an engine that takes_writes: template-writes.h, at its offset; else -1. */
+    int writes_fd;
     const struct cgroup *group; /* the monitor is born in them; NULL = the caller's */
     uid_t uid;      /* the jailed monitor runs as it when we are root; used by no other machine */
     bool is_probe;  /* its kernel shall speak as soon as it can */
@@ -44,7 +46,7 @@ struct machine_config {
 #define MACHINE_CONFIG_INIT                                                                   \
     {                                                                                         \
         .kernel_fd = -1, .initramfs_fd = -1, .root_fd = -1, .input_fd = -1, .scratch_fd = -1, \
-        .memory_fd = -1, .state_fd = -1, .memo_dirfd = -1                                     \
+        .memory_fd = -1, .state_fd = -1, .writes_fd = -1, .memo_dirfd = -1                    \
     }
 
 struct machine {
@@ -76,6 +78,7 @@ struct engine {
      * of that memory (0: none), for tables of its pages. engine_group_bytes() reads them.
      */
     uint64_t overhead_bytes, overhead_per;
+    bool takes_writes; /* machine_config.writes_fd is of use */
     /* Starts the machine; ERR_USAGE if what it needs is not installed, else ERR_HOST. */
     int (*start)(const struct machine_config *config, struct machine *ret, struct err *err);
     /* One line that names the monitor and its version, for results. memo_dirfd: as the config's. */

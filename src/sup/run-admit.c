@@ -340,6 +340,7 @@ void run_start_machine(struct run *run, struct host_tsc tsc)
     config.scratch_fd = run->stage.scratch_fd;
     config.memory_fd = run->template.memory_fd;
     config.state_fd = run->template.state_fd;
+    config.writes_fd = run->template.writes_fd;
     config.group = &run->hold->group;
     if (template_scratch_fill(&run->template, run->spec->limits.disk_bytes, run->stage.scratch_fd,
                               &err) < 0) {

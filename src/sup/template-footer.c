@@ -6,21 +6,22 @@
 #include "proto/frame.h"
 #include "sup/template-internal.h"
 
-#define FORMAT    3
+#define FORMAT    4
 #define VCPUS_MAX 1024 /* more than any limit of a job */
 
 int template_footer_encode(const struct template_footer *f, char ret[TEMPLATE_FOOTER_BYTES],
                            struct err *err)
 {
     json_auto_t *root = json_pack(
-        "{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:i, s:b, s:I, s:s, s:I}",
+        "{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:i, s:b, s:I, s:s, s:I, "
+        "s:I}",
         "format", FORMAT, "key", f->key.hex, "memory_bytes", (json_int_t)f->memory_bytes,
         "state_bytes", (json_int_t)f->state_bytes, "state_sha256", f->state.hex, "memory_sha256",
         f->memory.hex, "built", (json_int_t)f->built, "vcpus", (json_int_t)f->vcpus, "engine",
         f->engine, "image", f->image, "root_sha256", f->root.hex, "boot_id", f->boot_id, "tsc_khz",
         (json_int_t)f->tsc_khz, "protocol", (int)PROTO_VERSION, "warm", (int)f->interpreter.waits,
         "warm_bytes", (json_int_t)f->interpreter.bytes, "cold_why", f->interpreter.why_not,
-        "scratch_bytes", (json_int_t)f->scratch_bytes);
+        "scratch_bytes", (json_int_t)f->scratch_bytes, "writes_bytes", (json_int_t)f->writes_bytes);
     size_t len = 0;
 
     memset(ret, 0, TEMPLATE_FOOTER_BYTES);
@@ -59,7 +60,7 @@ static int take_digest(const char *text, struct digest *ret, struct err *err)
 /* The numbers and texts of a footer, of any value. */
 struct raw {
     int format, protocol, warm;
-    json_int_t memory, state, built, vcpus, khz, warm_bytes, scratch;
+    json_int_t memory, state, built, vcpus, khz, warm_bytes, scratch, writes;
     const char *key, *state_digest, *memory_digest, *engine, *image, *root, *boot_id, *cold_why;
 };
 
@@ -72,18 +73,19 @@ static int unpack(json_t *root, struct raw *w, struct err *err)
     }
     if (json_unpack(
             root,
-            "{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:i, s:b, s:I, s:s, s:I !}",
+            "{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:s, s:I, s:i, s:b, s:I, s:s, s:I, "
+            "s:I !}",
             "format", &w->format, "key", &w->key, "memory_bytes", &w->memory, "state_bytes",
             &w->state, "state_sha256", &w->state_digest, "memory_sha256", &w->memory_digest,
             "built", &w->built, "vcpus", &w->vcpus, "engine", &w->engine, "image", &w->image,
             "root_sha256", &w->root, "boot_id", &w->boot_id, "tsc_khz", &w->khz, "protocol",
             &w->protocol, "warm", &w->warm, "warm_bytes", &w->warm_bytes, "cold_why", &w->cold_why,
-            "scratch_bytes", &w->scratch) < 0) {
+            "scratch_bytes", &w->scratch, "writes_bytes", &w->writes) < 0) {
         return bad(err, "its footer lacks a part, or has one too many");
     }
     if (!sizes_fit(w->memory, w->state) || w->khz <= 0 || w->built <= 0 || w->vcpus <= 0 ||
         w->vcpus > VCPUS_MAX || w->warm_bytes < 0 || w->warm_bytes > w->memory || w->scratch < 0 ||
-        w->scratch >= w->state) {
+        w->scratch >= w->state || w->writes < 0 || w->writes >= w->state - w->scratch) {
         return bad(err, "a number in its footer is out of range");
     }
     if (strlen(w->cold_why) >= sizeof(((struct msg_interpreter *)NULL)->why_not)) {
@@ -147,6 +149,7 @@ int template_footer_decode(const char data[TEMPLATE_FOOTER_BYTES], struct templa
     f.vcpus = (uint64_t)w.vcpus;
     f.tsc_khz = (uint64_t)w.khz;
     f.scratch_bytes = (uint64_t)w.scratch;
+    f.writes_bytes = (uint64_t)w.writes;
     f.interpreter.waits = w.warm != 0;
     f.interpreter.bytes = (uint64_t)w.warm_bytes;
     memcpy(f.interpreter.why_not, w.cold_why, strlen(w.cold_why) + 1); /* checked: unpack() */

@@ -56,6 +56,7 @@ int template_take_for(const struct spec *spec, struct template_request *q, struc
     const char *why = NULL;
     int r = 0;
 
+    q->model = spec;
     q->config.warm = warm_for(spec, &why);
     r = template_take(q, &t, err);
     if (r == 0 && !template_fits(&t, spec)) {

@@ -2,8 +2,9 @@
  * How it works.  template_take() makes the key, looks for the file and checks it; if there is none
  * that is good, it takes the lock, looks again (somebody else may have built it), and builds: an
  * unnamed file becomes the memory of a machine that boots; the agent's READY is read; the monitor
- * writes its state behind the memory; the machine is killed; the footer goes to the end; the file
- * becomes read-only and gets its name.  A crash at any point leaves no file.
+ * writes its state behind the memory; the machine is killed; on KVM a rehearsal shows that it goes on and
+ * what it writes (template-writes.h); the footer goes to the end; the file becomes read-only and gets
+ * its name.  A crash at any point leaves no file.
  *
  * The machine that boots to be saved is jailed like every other one and dies with us, but is in no
  * control group: its memory stays as page cache when it is gone, and must be nobody's charge.
@@ -24,6 +25,7 @@
 
 #include "sup/template-build.h"
 #include "sup/template-internal.h"
+#include "sup/template-writes.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
 
@@ -43,6 +45,7 @@ void template_fini(struct template *t)
 {
     fd_close_p(&t->memory_fd);
     fd_close_p(&t->state_fd);
+    fd_close_p(&t->writes_fd);
 }
 
 static int make_key(const struct template_request *q, struct digest *ret, struct err *err)
@@ -98,12 +101,21 @@ static void read_in(int fd, uint64_t bytes)
     }
 }
 
+/* The same file, to be read from offset on. */
+static int open_at(int file, uint64_t offset, int *ret, struct err *err)
+{
+    int r = fd_reopen(file, O_RDONLY, ret, err);
+
+    return r == 0 && lseek(*ret, (off_t)offset, SEEK_SET) < 0 ? err_sys(err, "lseek") : r;
+}
+
 /* Opens and checks; every failure but the host's own is a reason to build it anew. */
 static int find(const struct template_request *q, int dirfd, const struct digest *key,
                 struct template *ret, struct err *err)
 {
     auto_template struct template t = TEMPLATE_INIT;
     struct template_footer f = {.tsc_khz = 0};
+    uint64_t end = 0;
     int r = template_open(dirfd, key, &t.memory_fd, &f, err);
 
     if (r == 0) {
@@ -118,19 +130,20 @@ static int find(const struct template_request *q, int dirfd, const struct digest
     if (r == 0) {
         r = template_check_state(t.memory_fd, &f, err);
     }
+    end = f.memory_bytes + f.state_bytes;
     if (r == 0) {
-        r = fd_reopen(t.memory_fd, O_RDONLY, &t.state_fd, err);
+        r = open_at(t.memory_fd, f.memory_bytes, &t.state_fd, err);
+    }
+    if (r == 0 && f.writes_bytes > 0) {
+        r = open_at(t.memory_fd, end - f.writes_bytes, &t.writes_fd, err);
     }
     if (r < 0) {
         return r;
     }
-    if (lseek(t.state_fd, (off_t)f.memory_bytes, SEEK_SET) < 0) {
-        return err_sys(err, "lseek");
-    }
     read_in(t.memory_fd, f.memory_bytes);
     t.key = *key;
     t.scratch_bytes = f.scratch_bytes;
-    t.scratch_at = f.memory_bytes + f.state_bytes - f.scratch_bytes;
+    t.scratch_at = end - f.writes_bytes - f.scratch_bytes;
     t.interpreter = f.interpreter;
     *ret = t;
     t = (struct template)TEMPLATE_INIT;
@@ -322,6 +335,7 @@ static int build(const struct template_request *q, int dirfd, const struct diges
     }
     say(q, TEMPLATE_STEP_BOOT);
     r = template_boot_and_save(q, file, &f, err);
+    r = r < 0 ? r : template_writes_learn(q, file, &f, err);
     if (r < 0) {
         return r;
     }

@@ -30,14 +30,15 @@ struct template
     struct digest key;
     int memory_fd; /* read-only: the memory from offset 0 */
     int state_fd;  /* at its offset; each machine needs its own (one template, one use) */
+    int writes_fd; /* the same, of template-writes.h; -1: it has none */
     bool built;    /* for this call */
     struct msg_interpreter interpreter;
     uint64_t scratch_at, scratch_bytes; /* where its scratch disk stands in the file; 0 = none */
 };
 
-#define TEMPLATE_INIT                   \
-    {                                   \
-        .memory_fd = -1, .state_fd = -1 \
+#define TEMPLATE_INIT                                    \
+    {                                                    \
+        .memory_fd = -1, .state_fd = -1, .writes_fd = -1 \
     }
 void template_fini(struct template *t) nonnull_all;
 #define auto_template on_scope_exit(template_fini)
@@ -58,6 +59,7 @@ struct template_request {
      * machine that boots to be saved is in no group and runs no job.
      */
     struct machine_config config;
+    const struct spec *model; /* template_take_for()'s */
     /* Asked about 20 times a second: true gives up (ERR_LIMIT/-ECANCELED). May be NULL. */
     bool (*stop)(void *ctx);
     uint64_t boot_ns; /* for a boot to be saved, 0: TEMPLATE_DEADLINE_NS */
@@ -118,7 +120,8 @@ struct template_footer {
     struct digest root;
     char boot_id[BOOT_ID_SIZE]; /* of the host */
     uint64_t tsc_khz;           /* of the host */
-    uint64_t scratch_bytes;     /* the last of the state_bytes: template-scratch.h */
+    uint64_t writes_bytes;      /* the last of the state_bytes: template-writes.h */
+    uint64_t scratch_bytes;     /* those before: template-scratch.h */
     struct msg_interpreter interpreter;
 };
 

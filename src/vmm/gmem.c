@@ -6,7 +6,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "proto/wire.h"
+#include "sys/fd.h"
 #include "vmm/layout.h"
+#include "vmm/start.h"
 
 #define PAGE_BYTES 4096u
 /* Of the base's alignment, and at least of each range beside it that is there to be missed. */
@@ -73,6 +76,33 @@ void gmem_fini(struct gmem *mem)
         (void)munmap(mem->around, mem->size + AROUND_BYTES);
     }
     *mem = (struct gmem)GMEM_INIT;
+}
+
+int gmem_copy_ahead(const struct gmem *mem, int fd, struct err *err)
+{
+    uint8_t list[START_WRITES_BYTES_MAX];
+    uint64_t pages = mem->size / PAGE_BYTES;
+    size_t len = 0;
+    int r = fd_read_full(fd, list, sizeof(list), &len, err);
+
+    for (size_t at = 0; r == 0; at += START_WRITES_RANGE) {
+        bool there = len - at >= START_WRITES_RANGE;
+        uint64_t first = there ? wire_get_u32(list + at) : pages;
+        uint64_t n = there ? wire_get_u32(list + at + 4) : 1;
+
+        if (n == 0) {
+            return 0;
+        }
+        if (first > pages || n > pages - first) {
+            return err_set(err, ERR_HOST, EPROTO, "guest memory: it has no page %" PRIu64, first);
+        }
+        /* EINVAL: not before Linux 5.14. Then the guest asks for each. */
+        if (madvise(mem->base + first * PAGE_BYTES, n * PAGE_BYTES, MADV_POPULATE_WRITE) < 0 &&
+            errno != EINVAL) {
+            return err_sys(err, "guest memory: cannot copy %" PRIu64 " pages", n);
+        }
+    }
+    return r;
 }
 
 /* Where [gpa, gpa + len) is in our memory, or NULL if not all of it is RAM of one range. */

@@ -35,6 +35,9 @@ struct gmem {
 must_use int gmem_map(int fd, bool shared, uint64_t size, struct gmem *ret,
                       struct err *err) nonnull_all;
 void gmem_fini(struct gmem *mem) nonnull_all;
+
+/* Copies the pages of fd's list (START_FD_WRITES) before the guest does. ERR_HOST: no such list. */
+must_use int gmem_copy_ahead(const struct gmem *mem, int fd, struct err *err) nonnull_all;
 #define auto_gmem on_scope_exit(gmem_fini)
 
 /* True if [gpa, gpa + len) is RAM of one range; len 0 is true for any gpa inside or at its end. */

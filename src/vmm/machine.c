@@ -91,6 +91,7 @@ static int make_vm(struct machine *m, struct err *err)
     int r = gmem_map(o->memory_file ? START_FD_MEMORY : -1, o->memory_file && !o->restore,
                      o->memory_bytes, &m->mem, err);
 
+    r = r == 0 && o->writes ? gmem_copy_ahead(&m->mem, START_FD_WRITES, err) : r;
     if (r < 0) {
         return r;
     }
@@ -226,6 +227,16 @@ int machine_make(const struct machine_options *options, struct machine *ret, str
         machine_free(ret);
     }
     return r;
+}
+
+uint32_t machine_slots(const struct machine *m)
+{
+    uint32_t slots = 0;
+
+    for (unsigned int i = 0; i < LAYOUT_DEVICES; i++) {
+        slots |= m->devices[i] != NULL ? 1u << i : 0;
+    }
+    return slots;
 }
 
 void machine_free(struct machine *m)

@@ -31,6 +31,7 @@ struct machine_options {
     unsigned int vcpus;
     bool disks, restore, console;
     bool memory_file; /* START_FD_MEMORY and START_FD_CONTROL are there; no argument says so */
+    bool writes;      /* START_FD_WRITES is there, too */
     const char *cmdline;
 };
 
@@ -76,6 +77,8 @@ struct machine {
 must_use int machine_make(const struct machine_options *options, struct machine *ret,
                           struct err *err) nonnull_all;
 void machine_free(struct machine *m) nonnull_all;
+/* Bit N: it has a device in slot N. */
+uint32_t machine_slots(const struct machine *m) nonnull_all;
 
 /*
  * Starts all threads. io(m) is the I/O thread's life: it calls machine_serve() and ends the process, or

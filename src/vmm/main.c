@@ -1,10 +1,8 @@
 /* airlock-vmm: one machine on KVM, made of the descriptors that start.h names. */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "sys/fd.h"
@@ -17,17 +15,10 @@
 
 static int exit_code(const struct err *err)
 {
-    switch (err->class) {
-    case ERR_USAGE:
+    if (err->class == ERR_USAGE) {
         return START_EXIT_USAGE;
-    case ERR_GUEST:
-        return START_EXIT_GUEST;
-    case ERR_NONE:
-    case ERR_LIMIT:
-    case ERR_HOST:
-    default:
-        return START_EXIT_HOST;
     }
+    return err->class == ERR_GUEST ? START_EXIT_GUEST : START_EXIT_HOST;
 }
 
 static int complain(const struct err *err, int code)
@@ -36,21 +27,15 @@ static int complain(const struct err *err, int code)
     int len = snprintf(line, sizeof(line), "airlock-vmm: %s\n", err->msg);
     struct err ignored = ERR_INIT;
 
-    if (fd_write_full(STDERR_FILENO, line, (size_t)len, &ignored) < 0) {
-        return code; /* nobody else to tell */
-    }
+    (void)!fd_write_full(STDERR_FILENO, line, (size_t)len, &ignored); /* nobody else to tell */
     return code;
 }
 
 static int boot(struct machine *m, int initramfs, struct err *err)
 {
     struct boot_entry entry = {.info = 0};
-    uint32_t slots = 0;
+    int r = acpi_write(&m->mem, m->n_vcpus, machine_slots(m), err);
 
-    for (unsigned int slot = 0; slot < LAYOUT_DEVICES; slot++) {
-        slots |= m->devices[slot] != NULL ? 1u << slot : 0;
-    }
-    int r = acpi_write(&m->mem, m->n_vcpus, slots, err);
     r = r < 0 ? r
               : boot_load(&m->mem, START_FD_KERNEL, initramfs, m->options->cmdline, &entry, err);
     return r < 0 ? r : boot_enter(m->vcpus[0].fd, &entry, err);
@@ -78,6 +63,7 @@ int main(int argc, char **argv)
     }
     /* Before we have descriptors of our own, which take the free numbers. */
     int initramfs = fcntl(START_FD_INITRAMFS, F_GETFD) < 0 ? -1 : START_FD_INITRAMFS;
+    options.writes = options.restore && fcntl(START_FD_WRITES, F_GETFD) >= 0;
     options.memory_file = options.restore || fcntl(START_FD_MEMORY, F_GETFD) >= 0;
     if (machine_make(&options, &machine, &err) < 0) {
         return complain(&err, exit_code(&err));

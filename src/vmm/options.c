@@ -46,7 +46,7 @@ static int take_value(const char *name, const char *value, struct machine_option
 
 int options_parse(int argc, char *const *argv, struct machine_options *ret, struct err *err)
 {
-    struct machine_options o = {.cmdline = NULL};
+    struct machine_options o = {.cmdline = ""};
 
     const struct {
         const char *name;
@@ -79,11 +79,8 @@ int options_parse(int argc, char *const *argv, struct machine_options *ret, stru
     if (o.memory_bytes == 0 || o.vcpus == 0) {
         return err_usage(err, "--memory and --vcpus are needed");
     }
-    if (o.restore && o.cmdline != NULL) {
+    if (o.restore && *o.cmdline != '\0') {
         return err_usage(err, "--cmdline: a machine that is restored has booted");
-    }
-    if (o.cmdline == NULL) {
-        o.cmdline = "";
     }
     *ret = o;
     return 0;

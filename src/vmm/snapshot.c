@@ -56,16 +56,6 @@ static void tag_text(uint32_t tag, char ret[5])
     ret[4] = '\0';
 }
 
-static uint32_t slots_of(const struct machine *m)
-{
-    uint32_t slots = 0;
-
-    for (unsigned int i = 0; i < LAYOUT_DEVICES; i++) {
-        slots |= m->devices[i] != NULL ? 1u << i : 0;
-    }
-    return slots;
-}
-
 /* Where the section's bytes begin, for section_end(). */
 static size_t section_begin(struct wire_out *out, uint32_t tag)
 {
@@ -128,7 +118,7 @@ static int save_sections(const struct machine *m, struct wire_out *out, struct e
 
     wire_write_u64(out, m->mem.size);
     wire_write_u32(out, m->n_vcpus);
-    wire_write_u32(out, slots_of(m));
+    wire_write_u32(out, machine_slots(m));
     wire_write_u32(out, m->sleep_control);
     section_end(out, begin);
 
@@ -232,13 +222,13 @@ static int restore_machine(struct machine *m, unsigned int index, struct wire_in
         return err_usage(err, "the saved machine's description has the wrong length");
     }
     if (wire_get_u64(at) != m->mem.size || wire_get_u32(at + 8) != m->n_vcpus ||
-        wire_get_u32(at + 12) != slots_of(m)) {
+        wire_get_u32(at + 12) != machine_slots(m)) {
         return err_usage(err,
                          "the saved machine has %llu bytes of memory, %u processors and devices "
                          "0x%x; this one %llu, %u and 0x%x",
                          (unsigned long long)wire_get_u64(at), wire_get_u32(at + 8),
                          wire_get_u32(at + 12), (unsigned long long)m->mem.size, m->n_vcpus,
-                         slots_of(m));
+                         machine_slots(m));
     }
     if (wire_get_u32(at + 16) > UINT8_MAX) {
         return err_usage(err, "the saved machine's sleep register has more than 8 bits");

@@ -20,8 +20,13 @@ enum start_fd {
     START_FD_CONTROL, /* a connected stream socket: control.h. Not with a plain boot */
     START_FD_MEMORY,  /* the file that is the guest's memory; not with a plain boot */
     START_FD_STATE,   /* --restore: the state to go on from, read from its offset */
-    START_FD_KVM      /* /dev/kvm */
+    START_FD_KVM,     /* /dev/kvm */
+    START_FD_WRITES   /* --restore: what the guest will write first, read from its offset */
 };
+
+/* START_FD_WRITES: ranges of u32 first page of RAM and u32 pages; one of no pages ends the list. */
+#define START_WRITES_RANGE     8u
+#define START_WRITES_BYTES_MAX 16384u
 
 /* Exit codes. Any other end is the jail's or a bug, and as much a failure. */
 enum start_exit {

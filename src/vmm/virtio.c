@@ -45,7 +45,11 @@ enum reg {
 void virtio_init(struct virtio *dev, const struct virtio_ops *ops, const struct gmem *mem,
                  unsigned int slot, int irq_fd)
 {
-    *dev = (struct virtio){.ops = ops, .mem = mem, .slot = slot, .irq_fd = irq_fd};
+    *dev = (struct virtio){.ops = ops,
+                           .features = ops->features | VIRTIO_F_VERSION_1,
+                           .mem = mem,
+                           .slot = slot,
+                           .irq_fd = irq_fd};
 }
 
 bool virtio_status_sound(uint32_t status)
@@ -67,14 +71,9 @@ bool virtio_status_sound(uint32_t status)
     return rest == 0;
 }
 
-static uint64_t offered(const struct virtio *dev)
-{
-    return dev->ops->features | VIRTIO_F_VERSION_1;
-}
-
 bool virtio_features_sound(const struct virtio *dev)
 {
-    return (dev->driver_features & ~offered(dev)) == 0 &&
+    return (dev->driver_features & ~dev->features) == 0 &&
            (dev->driver_features & VIRTIO_F_VERSION_1) != 0;
 }
 
@@ -165,7 +164,7 @@ static uint32_t reg_read(const struct virtio *dev, uint64_t offset)
     case REG_VENDOR_ID:
         return VENDOR_ID;
     case REG_DEVICE_FEATURES:
-        return half(offered(dev), dev->device_features_sel);
+        return half(dev->features, dev->device_features_sel);
     case REG_QUEUE_NUM_MAX:
         return has_queue ? VIRTQ_SIZE_MAX : 0;
     case REG_QUEUE_READY:

@@ -34,7 +34,7 @@ struct virtio;
 struct virtio_ops {
     const char *name;   /* for messages */
     uint32_t device_id; /* virtio 1.2, section 5 */
-    uint64_t features;  /* offered beside VIRTIO_F_VERSION_1 */
+    uint64_t features;  /* of all its kind, beside VIRTIO_F_VERSION_1 */
     unsigned int n_queues;
     /* Bytes of the configuration space, filled once at the start (virtio.config); read-only. */
     size_t config_size;
@@ -53,6 +53,7 @@ struct virtio_ops {
 
 struct virtio {
     const struct virtio_ops *ops;
+    uint64_t features;      /* offered, VIRTIO_F_VERSION_1 among them */
     const struct gmem *mem; /* borrowed */
     unsigned int slot;      /* of layout.h: window and GSI */
     int irq_fd;             /* eventfd that KVM has as the device's GSI; borrowed */
@@ -69,7 +70,7 @@ struct virtio {
     struct err why; /* of broken */
 };
 
-/* mem and irq_fd are borrowed and outlive it. Fill dev->config afterwards. */
+/* mem and irq_fd are borrowed and outlive it. Fill dev->config, and features of its own, afterwards. */
 void virtio_init(struct virtio *dev, const struct virtio_ops *ops, const struct gmem *mem,
                  unsigned int slot, int irq_fd) nonnull_all;
 

@@ -30,6 +30,7 @@
     X(ioctl, EIO)             \
     X(run, EIO)               \
     X(mmap64, ENOMEM)         \
+    X(madvise, ENOMEM)        \
     X(eventfd, EMFILE)        \
     X(poll, ENOMEM)           \
     X(pthread_create, EAGAIN) \
@@ -127,6 +128,7 @@ int kvm_call(int fd, unsigned long request, void *arg)
 
 WRAP(void *, mmap64, MAP_FAILED, (void *at, size_t len, int prot, int flags, int fd, off_t offset),
      (at, len, prot, flags, fd, offset))
+WRAP(int, madvise, -1, (void *at, size_t len, int advice), (at, len, advice))
 WRAP(int, eventfd, -1, (unsigned int count, int flags), (count, flags))
 WRAP(int, poll, -1, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout))
 WRAP(int, pthread_create, EAGAIN,

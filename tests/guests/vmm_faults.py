@@ -26,7 +26,7 @@ PAGES = 1500  # which a clone dirties, so that it does not end before the monito
 
 # What the reason must say of a call. Of KVM's ioctls it is the name.
 SAYS = {
-    "run": "KVM_RUN", "mmap64": "guest memory|map ", "eventfd": "eventfd", "poll": "poll", "pthread_create": "thread",
+    "run": "KVM_RUN", "mmap64": "guest memory|map ", "madvise": "guest memory", "eventfd": "eventfd", "poll": "poll", "pthread_create": "thread",
     "pread64": "read|file|filter", "preadv64": "cannot read", "pwritev64": "cannot write",
     "sendmsg": "cannot send|tell the supervisor", "recvmsg": "cannot receive|recvmsg", "getrandom": "random",
     "fstat64": "size|look at|stat|kernel|file|filter", "prctl": "PR_SET_NO_NEW_PRIVS", "sigaction": "signal",
@@ -83,7 +83,7 @@ class Run:
             state = os.memfd_create("state", os.MFD_CLOEXEC)
             os.write(state, os.pread(template.state, MIB, 0))
             os.lseek(state, 0, os.SEEK_SET)
-            options.update(restore=True, control=True, memory_fd=template.memory, state_fd=state)
+            options.update(restore=True, control=True, memory_fd=template.memory, state_fd=state, writes=[(1, 2), (8, 4), (0, 0)])
         else:
             options.update(command=scenario)
         self.answer = ""

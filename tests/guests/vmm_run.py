@@ -20,7 +20,7 @@ BUILD = pathlib.Path(os.environ.get("AIRLOCK_BUILD", ROOT / "build"))
 MONITOR = BUILD / "airlock-vmm"
 GUEST = BUILD / "tests" / "guests" / "vmm-hostile"
 
-CONSOLE, STDERR, CHANNEL, KERNEL, INITRAMFS, DISK_ROOT, DISK_INPUT, DISK_SCRATCH, CONTROL, MEMORY, STATE, KVM = range(1, 13)
+CONSOLE, STDERR, CHANNEL, KERNEL, INITRAMFS, DISK_ROOT, DISK_INPUT, DISK_SCRATCH, CONTROL, MEMORY, STATE, KVM, WRITES = range(1, 14)
 EXIT_OFF, EXIT_USAGE, EXIT_HOST, EXIT_GUEST, EXIT_STATE = 0, 64, 65, 66, 67
 MIB = 1 << 20
 DISK_BYTES = {DISK_ROOT: 64 << 10, DISK_INPUT: 64 << 10, DISK_SCRATCH: MIB}
@@ -99,7 +99,7 @@ class Machine:
     """One monitor and what it is connected with. Close it (a with statement does)."""
 
     def __init__(self, command="", memory=32 * MIB, vcpus=1, monitor=MONITOR, kernel=GUEST, restore=False,
-                 control=False, memory_fd=None, state_fd=None, environment=None, extra=None, without=(), initramfs=None):
+                 control=False, memory_fd=None, state_fd=None, writes=None, environment=None, extra=None, without=(), initramfs=None):
         self.fds = {}
         self.serial_fd, self.fds[CONSOLE] = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self.fds[CONSOLE], False)
@@ -126,6 +126,10 @@ class Machine:
         for number, fd in ((MEMORY, memory_fd), (STATE, state_fd)):
             if fd is not None:
                 self.fds[number] = os.dup(fd)
+        if writes is not None:  # pairs of numbers, as start.h has them
+            self.fds[WRITES] = os.memfd_create("writes", os.MFD_CLOEXEC)
+            os.write(self.fds[WRITES], struct.pack(f"<{2 * len(writes)}I", *(number for pair in writes for number in pair)))
+            os.lseek(self.fds[WRITES], 0, os.SEEK_SET)
         for number in without:
             os.close(self.fds.pop(number))
         self.kept = {number: os.dup(self.fds[number]) for number in (DISK_ROOT, DISK_INPUT) if number in self.fds}

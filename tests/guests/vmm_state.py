@@ -83,9 +83,9 @@ class Saved:
         finally:
             os.close(fd)
 
-    def goes_on(self):
+    def goes_on(self, **options):
         """Restores it and waits for its end, at which it has found nothing wrong. What it said since."""
-        with self.restore() as machine:
+        with self.restore(**options) as machine:
             if not select.select([machine.control], [], [], PATIENCE)[0] or machine.control.recv(2) != b"R\n":
                 machine.wait(1)
                 raise Fail(f"it does not say that it goes on: {machine.reason}")
@@ -240,6 +240,25 @@ def memory_too_short():
                 raise Fail(describe(end))
 
 
+def pages_copied_ahead():
+    with Saved("state-count", seconds=0.05) as saved:
+        for writes in ([(0, 0)], [(0, 1), (3, 5), (0, 0)], [(0, RAM // 4096), (0, 0), (7, 0xffffffff)]):
+            at = word(saved.memory, FIRST + 4)
+            set_word(saved.memory, FIRST, at + 100)
+            counts(saved.goes_on(writes=writes), "first", at + 100)
+
+
+def pages_that_are_not_there():
+    with Saved("state-count") as saved:
+        for writes in ([(RAM // 4096, 1), (0, 0)], [(1, 0xffffffff), (0, 0)], [(0xffffffff, 0xffffffff)], [(1, 1)], []):
+            with saved.restore(writes=writes) as machine:
+                if not machine.wait(PATIENCE):
+                    raise Fail(f"it goes on with {writes}")
+                end = machine.end()
+                if end.code != EXIT_HOST or "it has no page" not in end.reason or end.serial:
+                    raise Fail(f"{writes}: {describe(end)}")
+
+
 def descriptors_missing():
     with Saved("state-count") as saved:
         for number in (STATE, MEMORY, CONTROL):
@@ -328,6 +347,8 @@ TESTS = [
     ("a damaged state is refused with the reason", damaged_state),
     ("a machine that the host stops (SIGSTOP) goes on with SIGCONT", stopped_by_the_host),
     ("a memory file that is too short is refused", memory_too_short),
+    ("a machine goes on with pages copied before it writes them", pages_copied_ahead),
+    ("a list of pages that are not there, or without an end, is refused", pages_that_are_not_there),
     ("a restore without one of its descriptors is refused", descriptors_missing),
     ("nonsense on the control socket ends the machine", nonsense_on_control),
     ("a restored machine is not saved", restored_machine_is_not_saved),

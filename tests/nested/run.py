@@ -69,6 +69,11 @@ def clones(tap):
         tap.line(got == ["success", "kvm", "hardware", interpreter, "hello\n"],
                  f"a machine is saved and restored under KVM ({' '.join(options) or 'warm interpreter'})",
                  f"{got}, {result['message']}")
+    done = subprocess.run([AIRLOCK, "template", "list", "--json", "--state", STATE], check=False, timeout=60,
+                          stdout=subprocess.PIPE)
+    made = [item for item in json.loads(done.stdout)["templates"] if item["engine"] == "kvm"]
+    sizes = {item["warm"]: item["writes_bytes"] for item in made}
+    tap.line(sizes[True] > 100 * 8 and sizes[False] == 0, "a rehearsal told which pages a job's machine writes", f"{sizes}")
 
 
 def tap_of(tap, prefix, line, environment=None):

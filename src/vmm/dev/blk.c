@@ -256,19 +256,8 @@ static int blk_load(struct virtio *dev, struct wire_in *in, struct err *err)
     return 0;
 }
 
-static const struct virtio_ops ops_read_only = {
-    .name = "block device",
-    .device_id = DEVICE_ID,
-    .features = F_SIZE_MAX | F_SEG_MAX | F_RO,
-    .n_queues = 1,
-    .config_size = CONFIG_SIZE,
-    .kick = blk_kick,
-    .save = blk_save,
-    .load = blk_load,
-};
-
 /* No VIRTIO_BLK_F_FLUSH: the file dies with the job, so no write needs to outlive the host's memory. */
-static const struct virtio_ops ops_read_write = {
+static const struct virtio_ops ops = {
     .name = "block device",
     .device_id = DEVICE_ID,
     .features = F_SIZE_MAX | F_SEG_MAX,
@@ -296,7 +285,8 @@ int blk_init(struct blk *blk, const struct gmem *mem, unsigned int slot, int irq
     *blk =
         (struct blk){.fd = disk->fd, .read_only = disk->read_only, .bytes = (uint64_t)st.st_size};
     memcpy(blk->id, disk->id, id_len);
-    virtio_init(&blk->dev, blk->read_only ? &ops_read_only : &ops_read_write, mem, slot, irq_fd);
+    virtio_init(&blk->dev, &ops, mem, slot, irq_fd);
+    blk->dev.features |= blk->read_only ? F_RO : 0;
     wire_put_u64(blk->dev.config + CONFIG_CAPACITY, sectors_of(blk));
     wire_put_u32(blk->dev.config + CONFIG_SIZE_MAX, SEG_SIZE);
     wire_put_u32(blk->dev.config + CONFIG_SEG_MAX, SEG_MAX);

@@ -6,36 +6,27 @@
 
 #define DEVICE_ID 4u
 
-static int fill(uint8_t *data, size_t len, struct err *err)
-{
-    size_t done = 0;
-
-    while (done < len) {
-        ssize_t n = getrandom(data + done, len - done, 0);
-
-        if (n < 0 && errno != EINTR) {
-            return err_sys(err, "entropy device: no random bytes");
-        }
-        done += n < 0 ? 0 : (size_t)n;
-    }
-    return 0;
-}
-
 static int serve(struct virtio *dev, unsigned int q, const struct virtq_chain *c, struct err *err)
 {
     uint8_t data[RNG_CHUNK];
     size_t len = c->in_bytes < sizeof(data) ? (size_t)c->in_bytes : sizeof(data);
+    ssize_t got = -1;
     int r = 0;
 
     if (c->n_out > 0 || len == 0) {
         return err_guest(err, "a buffer that cannot be written");
     }
-    r = fill(data, len, err);
-    if (r == 0 && virtq_chain_write(c, dev->mem, 0, data, len) != (ssize_t)len) {
+    do {
+        got = getrandom(data, len, 0);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        return err_sys(err, "entropy device: no random bytes");
+    }
+    if (virtq_chain_write(c, dev->mem, 0, data, (size_t)got) != got) {
         r = err_guest(err, "a buffer is not in RAM");
     }
     explicit_bzero(data, sizeof(data));
-    return r < 0 ? r : virtq_push(&dev->queues[q], dev->mem, c->head, (uint32_t)len, err);
+    return r < 0 ? r : virtq_push(&dev->queues[q], dev->mem, c->head, (uint32_t)got, err);
 }
 
 static int rng_kick(struct virtio *dev, unsigned int q, struct err *err)

@@ -1,6 +1,4 @@
-/*
- * rng.h - entropy device (virtio 1.2, section 5.4): getrandom(2), at most RNG_CHUNK bytes a request.
- */
+/* rng.h - entropy device (virtio 1.2, 5.4): getrandom(2), at most RNG_CHUNK bytes a request. */
 #pragma once
 
 #include "vmm/virtio.h"

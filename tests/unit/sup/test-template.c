@@ -27,6 +27,8 @@ static struct template_footer sample(void)
         .root = {HEX_D},
         .boot_id = "d66a8836-a00c-43cf-a45c-de978c8b7822",
         .tsc_khz = 2793435,
+        .scratch_bytes = 200000,
+        .writes_bytes = 3248,
         .interpreter = {.waits = true, .bytes = 9 * MIB, .why_not = "no python3"},
     };
 }
@@ -53,6 +55,8 @@ static void a_footer_is_read_as_it_was_written(void **state)
     assert_int_equal(got.memory_bytes, f.memory_bytes);
     assert_int_equal(got.state_bytes, f.state_bytes);
     assert_int_equal(got.tsc_khz, f.tsc_khz);
+    assert_int_equal(got.scratch_bytes, f.scratch_bytes);
+    assert_int_equal(got.writes_bytes, f.writes_bytes);
     assert_true(got.interpreter.waits && got.interpreter.bytes == f.interpreter.bytes);
     assert_string_equal(got.interpreter.why_not, f.interpreter.why_not);
     (void)snprintf(protocol, sizeof(protocol), "\"protocol\":%u,", PROTO_VERSION);
@@ -82,9 +86,9 @@ static void a_damaged_footer_is_refused(void **state)
 {
     refuse("{", "[");
     refuse("}", "");
-    refuse("\"format\":3", "\"format\":2");
-    refuse("\"format\":3", "\"format\":3,\"format\":3");
-    refuse("\"format\":3", "\"format\":3,\"more\":1");
+    refuse("\"format\":4", "\"format\":3");
+    refuse("\"format\":4", "\"format\":4,\"format\":4");
+    refuse("\"format\":4", "\"format\":4,\"more\":1");
     refuse("\"key\":\"aa", "\"key\":\"AA");
     refuse("\"key\":\"aa", "\"key\":\"../");
     refuse("\"memory_bytes\":402653184", "\"memory_bytes\":402653185");
@@ -95,6 +99,10 @@ static void a_damaged_footer_is_refused(void **state)
     refuse("\"state_bytes\":295690", "\"state_bytes\":67108864");
     refuse("\"state_bytes\":295690", "\"state_bytes\":0");
     refuse("\"tsc_khz\":2793435", "\"tsc_khz\":0");
+    refuse("\"scratch_bytes\":200000", "\"scratch_bytes\":295690");
+    refuse("\"scratch_bytes\":200000", "\"scratch_bytes\":-1");
+    refuse("\"writes_bytes\":3248", "\"writes_bytes\":-8");
+    refuse("\"writes_bytes\":3248", "\"writes_bytes\":95690"); /* nothing left for the state */
     refuse("\"boot_id\":\"d66a8836", "\"boot_id\":\"d66a8836d66a8836");
     refuse("\"boot_id\":\"d66a8836-a00c-43cf-a45c-de978c8b7822\"", "\"boot_id\":\"\"");
     refuse("\"protocol\":", "\"protocol\":9");

@@ -1,10 +1,12 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sys/fd.h"
 #include "test.h"
 #include "vmm/gmem.h"
 #include "vmm/layout.h"
@@ -232,6 +234,69 @@ static void nothing_is_left_of_a_mapping_that_was_given_up(void **state)
     gmem_fini(&mem);
 }
 
+/* A list of ranges as the supervisor hands it over, with something else behind it. */
+static int list_of(const uint32_t *numbers, size_t n)
+{
+    int fd = memfd_create("list", MFD_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, numbers, n * sizeof(*numbers)), n * sizeof(*numbers));
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+static bool is_own_page(const uint8_t *at)
+{
+    auto_fd int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    uint64_t entry = 0;
+
+    assert_int_equal(pread(fd, &entry, sizeof(entry), (off_t)((uintptr_t)at / 4096 * 8)), 8);
+    return (entry >> 63) == 1 && (entry >> 61 & 1) == 0;
+}
+
+static void pages_of_a_list_are_copied_before_they_are_written(void **state)
+{
+    static const uint32_t ranges[] = {3, 2, 8191, 1, 0, 0, 7, 1};
+    auto_fd int file = memfd_create("memory", MFD_CLOEXEC);
+    auto_fd int list = list_of(ranges, ARRAY_LEN(ranges));
+    struct gmem mem = GMEM_INIT;
+    struct err err = ERR_INIT;
+
+    assert_int_equal(ftruncate(file, SIZE), 0);
+    assert_int_equal(pwrite(file, "saved", 5, 3 * 4096), 5);
+    assert_ok(gmem_map(file, false, SIZE, &mem, &err), &err);
+    assert_ok(gmem_copy_ahead(&mem, list, &err), &err);
+    for (uint32_t page = 2; page < 8; page++) {
+        assert_int_equal(is_own_page(mem.base + (size_t)page * 4096), page == 3 || page == 4);
+    }
+    assert_true(is_own_page(mem.base + SIZE - 4096));
+    assert_memory_equal(mem.base + 3 * 4096, "saved", 5);
+    gmem_fini(&mem);
+}
+
+static void a_list_of_other_pages_or_without_an_end_is_refused(void **state)
+{
+    static const uint32_t lists[][4] = {{8192, 1, 0, 0},
+                                        {8191, 2, 0, 0},
+                                        {UINT32_MAX, 2, 0, 0},
+                                        {0, UINT32_MAX, 0, 0},
+                                        {0, 1, 1, 1}};
+    auto_fd int file = memfd_create("memory", MFD_CLOEXEC);
+    struct gmem mem = GMEM_INIT;
+
+    assert_int_equal(ftruncate(file, SIZE), 0);
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        struct err err = ERR_INIT;
+        auto_fd int list = list_of(lists[i], ARRAY_LEN(lists[i]));
+
+        assert_ok(gmem_map(file, false, SIZE, &mem, &err), &err);
+        assert_int_equal(gmem_copy_ahead(&mem, list, &err), -EPROTO);
+        assert_int_equal(err.class, ERR_HOST);
+        assert_non_null(strstr(err.msg, "it has no page"));
+        gmem_fini(&mem);
+    }
+}
+
 TEST_MAIN(T(an_access_is_refused_unless_all_of_it_is_ram), T(an_access_that_wraps_is_refused),
           T(no_access_crosses_the_hole), T(no_bytes_are_there_inside_and_at_the_end_alone),
           T(the_ranges_are_the_file_without_its_hole), T(what_is_written_is_read),
@@ -239,4 +304,6 @@ TEST_MAIN(T(an_access_is_refused_unless_all_of_it_is_ram), T(an_access_that_wrap
           T(a_private_mapping_leaves_its_file_alone_and_a_shared_one_does_not),
           T(a_file_shorter_than_the_machine_is_refused), T(a_size_that_no_machine_has_is_refused),
           T(beside_the_memory_nothing_can_be_touched),
-          T(nothing_is_left_of_a_mapping_that_was_given_up))
+          T(nothing_is_left_of_a_mapping_that_was_given_up),
+          T(pages_of_a_list_are_copied_before_they_are_written),
+          T(a_list_of_other_pages_or_without_an_end_is_refused))
