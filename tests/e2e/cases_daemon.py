@@ -6,6 +6,7 @@ import os
 import pwd
 import signal
 import subprocess
+import tarfile
 import time
 
 import harness
@@ -87,6 +88,10 @@ def commands(t):
                 "so it did not wait")
         p = d.airlock("submit", "--wait", *wide, t.path("mod.mjs"))
         t.equal((p.returncode, p.stdout), (0, b"1\n"), f"a module ({p})")
+        with tarfile.open(t.path("data.tar.gz"), "w:gz") as packed:
+            packed.add(t.path("data.csv"), "data.csv")
+        p = d.airlock("submit", "--wait", *wide, "--in-archive", "data.tar.gz", script)
+        t.equal((p.returncode, p.stdout), (0, b"step 0\nstep 1\nstep 2\n"), f"an archive ({p})")
 
 
 @case("a job is canceled in whatever state it is, and its place is free again")
