@@ -71,7 +71,11 @@ static int hear_channel(struct rehearsal *r, struct err *err)
 {
     int n = session_read(&r->session, clock_mono_ns() - r->begin_ns, err);
 
-    return n < 0 ? n : session_write(&r->session, err);
+    n = n < 0 ? n : session_write(&r->session, err);
+    if (n == 0 && r->session.closed && !r->session.ended && r->session.state != SESSION_DONE) {
+        return err_set(err, ERR_HOST, EPIPE, "the machine ended before its program's report");
+    }
+    return n;
 }
 
 static int check_time(const struct rehearsal *r, struct err *err)
@@ -132,13 +136,11 @@ static int make_disks(struct rehearsal *r, int file, const struct template_foote
         return err_sys(err, "lseek");
     }
     t.scratch_at = (uint64_t)end - f->scratch_bytes; /* it is the last */
-
     if (n == 0 && ftruncate(input, (off_t)STAGE_INPUT_DEVICE_BYTES) < 0) {
         return err_sys(err, "size an empty disk");
     }
     n = n < 0 ? n : fd_reopen(input, O_RDONLY, &r->stage.input_fd, err);
     n = n < 0 ? n : scratch_open(tmpfd, &r->stage.scratch_fd, err);
-
     n = n < 0 ? n : template_scratch_fill(&t, r->q->config.mounted_bytes, r->stage.scratch_fd, err);
     return n < 0 ? n : fd_open_tmp(tmpfd, &r->sink, err);
 }

@@ -130,8 +130,11 @@ int template_writes_of(pid_t pid, int file, uint64_t bytes, struct buf *ret, str
     uint64_t start = 0;
     int r = 0;
 
-    if (list == NULL || fstat(file, &st) < 0) {
-        return err_set(err, ERR_HOST, ENOMEM, "out of memory, or fstat");
+    if (list == NULL) {
+        return err_set(err, ERR_HOST, ENOMEM, "out of memory");
+    }
+    if (fstat(file, &st) < 0) {
+        return err_sys(err, "fstat");
     }
     r = find_mapping(pid, st.st_ino, bytes, &start, err);
     if (r == 0) {
