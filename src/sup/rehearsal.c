@@ -9,6 +9,8 @@
 
 #include "job/scratch.h"
 #include "sup/session.h"
+#include "sup/template-build.h"
+#include "sup/template-internal.h"
 #include "sup/template-scratch.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -43,18 +45,6 @@ static int hear(void *ctx, bool is_stderr, const uint8_t *data, size_t len)
     return 0;
 }
 
-static void hear_console(struct rehearsal *r)
-{
-    char chunk[1024];
-    ssize_t n = read(r->machine.console_fd, chunk, sizeof(chunk));
-
-    if (n > 0) {
-        r->q->console(r->q->ctx, chunk, (size_t)n);
-    } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
-        fd_close_p(&r->machine.console_fd);
-    }
-}
-
 /* The monitor says when its machine runs: only then a job may be sent. */
 static int hear_control(struct rehearsal *r, struct err *err)
 {
@@ -78,22 +68,6 @@ static int hear_channel(struct rehearsal *r, struct err *err)
     return n;
 }
 
-static int check_time(const struct rehearsal *r, struct err *err)
-{
-    uint64_t most = r->q->boot_ns == 0 ? TEMPLATE_DEADLINE_NS : r->q->boot_ns;
-
-    if (r->q->stop != NULL && r->q->stop(r->q->ctx)) {
-        return err_set(err, ERR_LIMIT, ECANCELED, "stopped while a template was built");
-    }
-    if (clock_mono_ns() - r->begin_ns > most) {
-        return err_set(err, ERR_HOST, ETIMEDOUT,
-                       "a program of one line did not end in %llu s; if this host is only slow or "
-                       "busy: airlock template build --patience 10m",
-                       (unsigned long long)(most / NS_PER_S));
-    }
-    return 0;
-}
-
 static int serve(struct rehearsal *r, struct err *err)
 {
     int n = 0;
@@ -111,13 +85,15 @@ static int serve(struct rehearsal *r, struct err *err)
             return err_sys(err, "poll");
         }
         if (p[2].revents != 0) {
-            hear_console(r);
+            template_hear_console(r->q, &r->machine);
         }
         n = p[1].revents != 0 ? hear_control(r, err) : 0;
         if (n >= 0 && p[0].revents != 0) {
             n = hear_channel(r, err);
         }
-        n = n < 0 ? n : check_time(r, err);
+        n = n < 0
+                ? n
+                : template_check_time(r->q, r->begin_ns, "a program of one line did not end", err);
     }
     return n < 0 ? n : 0;
 }
@@ -129,17 +105,12 @@ static int make_disks(struct rehearsal *r, int file, const struct template_foote
     int tmpfd = r->q->store->tmpfd;
     struct template t = {.memory_fd = file, .scratch_bytes = f->scratch_bytes};
     off_t end = lseek(file, 0, SEEK_END);
-    auto_fd int input = -1;
-    int n = fd_open_tmp(tmpfd, &input, err);
+    int n = template_empty_input(tmpfd, &r->stage.input_fd, err);
 
     if (n == 0 && end < (off_t)f->scratch_bytes) {
         return err_sys(err, "lseek");
     }
     t.scratch_at = (uint64_t)end - f->scratch_bytes; /* it is the last */
-    if (n == 0 && ftruncate(input, (off_t)STAGE_INPUT_DEVICE_BYTES) < 0) {
-        return err_sys(err, "size an empty disk");
-    }
-    n = n < 0 ? n : fd_reopen(input, O_RDONLY, &r->stage.input_fd, err);
     n = n < 0 ? n : scratch_open(tmpfd, &r->stage.scratch_fd, err);
     n = n < 0 ? n : template_scratch_fill(&t, r->q->config.mounted_bytes, r->stage.scratch_fd, err);
     return n < 0 ? n : fd_open_tmp(tmpfd, &r->sink, err);
@@ -153,10 +124,7 @@ static int start(struct rehearsal *r, int file, const struct template_footer *f,
     int n = make_disks(r, file, f, err);
 
     n = n < 0 ? n : fd_reopen(file, O_RDONLY, &memory, err);
-    n = n < 0 ? n : fd_reopen(file, O_RDONLY, &state, err);
-    if (n == 0 && lseek(state, (off_t)f->memory_bytes, SEEK_SET) < 0) {
-        return err_sys(err, "lseek");
-    }
+    n = n < 0 ? n : template_open_at(file, O_RDONLY, f->memory_bytes, &state, err);
     if (n < 0) {
         return n;
     }

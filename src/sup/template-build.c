@@ -13,6 +13,7 @@
 #include "job/stage.h"
 #include "proto/frame.h"
 #include "proto/msg.h"
+#include "sup/template-internal.h"
 #include "sup/template-scratch.h"
 #include "sys/clock.h"
 #include "sys/fd.h"
@@ -25,33 +26,50 @@ struct build {
     const struct template_request *q;
     struct machine machine;
     struct frame_decoder dec;
-    uint64_t deadline;
+    uint64_t begin_ns;
     struct msg_ready ready;
     bool is_ready;
     bool is_saved;
 };
 
-/* Disks of the sizes that every machine has, with nothing in them. */
-static int empty_disk(int tmpfd, uint64_t bytes, int *ret, struct err *err)
+int template_empty_input(int tmpfd, int *ret, struct err *err)
 {
-    int r = fd_open_tmp(tmpfd, ret, err);
+    auto_fd int fd = -1;
+    int r = fd_open_tmp(tmpfd, &fd, err);
 
-    if (r == 0 && ftruncate(*ret, (off_t)bytes) < 0) {
+    if (r == 0 && ftruncate(fd, (off_t)STAGE_INPUT_DEVICE_BYTES) < 0) {
         return err_sys(err, "size an empty disk");
     }
-    return r;
+    return r < 0 ? r : fd_reopen(fd, O_RDONLY, ret, err);
 }
 
-static void read_console(struct build *b)
+void template_hear_console(const struct template_request *q, struct machine *m)
 {
     char chunk[1024];
-    ssize_t n = read(b->machine.console_fd, chunk, sizeof(chunk));
+    ssize_t n = read(m->console_fd, chunk, sizeof(chunk));
 
     if (n > 0) {
-        b->q->console(b->q->ctx, chunk, (size_t)n);
+        q->console(q->ctx, chunk, (size_t)n);
     } else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
-        fd_close_p(&b->machine.console_fd);
+        fd_close_p(&m->console_fd);
     }
+}
+
+int template_check_time(const struct template_request *q, uint64_t begin_ns, const char *what,
+                        struct err *err)
+{
+    uint64_t most = q->boot_ns == 0 ? TEMPLATE_DEADLINE_NS : q->boot_ns;
+
+    if (q->stop != NULL && q->stop(q->ctx)) {
+        return err_set(err, ERR_LIMIT, ECANCELED, "stopped while a template was built");
+    }
+    if (clock_mono_ns() - begin_ns > most) {
+        return err_set(err, ERR_HOST, ETIMEDOUT,
+                       "%s in %" PRIu64 " s; if this host is only slow or busy: airlock template "
+                       "build --patience 10m",
+                       what, (uint64_t)(most / NS_PER_S));
+    }
+    return 0;
 }
 
 static int on_frame(struct build *b, const struct frame *f, struct err *err)
@@ -103,11 +121,6 @@ static int read_control(struct build *b, struct err *err)
     return r < 0 ? r : 0;
 }
 
-static uint64_t boot_ns(const struct template_request *q)
-{
-    return q->boot_ns == 0 ? TEMPLATE_DEADLINE_NS : q->boot_ns;
-}
-
 /* Serves the machine until *done. */
 static int serve_until(struct build *b, const bool *done, struct err *err)
 {
@@ -123,7 +136,7 @@ static int serve_until(struct build *b, const bool *done, struct err *err)
             return err_sys(err, "poll");
         }
         if (p[2].revents != 0) {
-            read_console(b);
+            template_hear_console(b->q, &b->machine);
         }
         if (p[0].revents != 0) {
             r = read_channel(b, err);
@@ -134,15 +147,11 @@ static int serve_until(struct build *b, const bool *done, struct err *err)
         if (r < 0) {
             return r;
         }
-        if (!*done && b->q->stop != NULL && b->q->stop(b->q->ctx)) {
-            return err_set(err, ERR_LIMIT, ECANCELED, "stopped while a template was built");
-        }
-        if (!*done && clock_mono_ns() > b->deadline) {
-            return err_set(err, ERR_HOST, ETIMEDOUT,
-                           "the machine was not ready to be saved in %" PRIu64
-                           " s; if this host is only slow or busy: airlock template build "
-                           "--patience 10m",
-                           (uint64_t)(boot_ns(b->q) / NS_PER_S));
+        r = *done ? 0
+                  : template_check_time(b->q, b->begin_ns, "the machine was not ready to be saved",
+                                        err);
+        if (r < 0) {
+            return r;
         }
     }
     return 0;
@@ -152,13 +161,10 @@ static int serve_until(struct build *b, const bool *done, struct err *err)
 static int save(struct build *b, int file, uint64_t offset, struct err *err)
 {
     auto_fd int fd = -1;
-    int r = fd_reopen(file, O_RDWR, &fd, err);
+    int r = template_open_at(file, O_RDWR, offset, &fd, err);
 
     if (b->q->progress != NULL) {
         b->q->progress(b->q->ctx, TEMPLATE_STEP_SAVE);
-    }
-    if (r == 0 && lseek(fd, (off_t)offset, SEEK_SET) < 0) {
-        return err_sys(err, "lseek");
     }
     if (r == 0) {
         r = b->q->engine->save(&b->machine, fd, err);
@@ -185,27 +191,23 @@ static int boot_and_save(struct build *b, int file, struct template_footer *ret,
 {
     struct machine_config config = b->q->config;
     auto_fd int input = -1;
-    auto_fd int input_read = -1;
     auto_fd int scratch = -1;
     int tmpfd = b->q->store->tmpfd;
-    int r = empty_disk(tmpfd, STAGE_INPUT_DEVICE_BYTES, &input, err);
+    int r = template_empty_input(tmpfd, &input, err);
 
-    if (r == 0) {
-        r = fd_reopen(input, O_RDONLY, &input_read, err);
-    }
     if (r == 0) {
         r = make_scratch(&config, tmpfd, &scratch, err);
     }
     if (r < 0) {
         return r;
     }
-    config.input_fd = input_read;
+    config.input_fd = input;
     config.scratch_fd = scratch;
     config.memory_fd = file;
     config.state_fd = -1;
     config.group = NULL;
     config.scratch_bytes = config.memory_bytes + TEMPLATE_STATE_MAX;
-    b->deadline = clock_mono_ns() + boot_ns(b->q);
+    b->begin_ns = clock_mono_ns();
     r = b->q->engine->start(&config, &b->machine, err);
     if (r == 0) {
         r = serve_until(b, &b->is_ready, err);
@@ -230,7 +232,7 @@ static void hear_last_words(struct build *b)
         proc_kill(&b->machine.proc);
     }
     for (int turns = 0; turns < LAST_TURNS && p.fd >= 0 && poll(&p, 1, LAST_MS) == 1; turns++) {
-        read_console(b);
+        template_hear_console(b->q, &b->machine);
         p.fd = b->machine.console_fd;
     }
 }

@@ -10,3 +10,16 @@
  */
 must_use int template_boot_and_save(const struct template_request *request, int file,
                                     struct template_footer *ret, struct err *err) nonnull_all;
+
+/* --- what a machine that boots to be saved and one that rehearses do alike --- */
+
+/* An input disk of the size that every machine has, with nothing in it; read-only. */
+must_use int template_empty_input(int tmpfd, int *ret, struct err *err) nonnull_all;
+/* Takes what the console has to say, and closes it at its end. */
+void template_hear_console(const struct template_request *q, struct machine *m) nonnull_all;
+/*
+ * ERR_LIMIT/-ECANCELED if the request is stopped; ERR_HOST/-ETIMEDOUT with what was not done ("the
+ * machine was not ready") if that takes longer than it may, from begin_ns (host monotonic) on.
+ */
+must_use int template_check_time(const struct template_request *q, uint64_t begin_ns,
+                                 const char *what, struct err *err) nonnull_all;

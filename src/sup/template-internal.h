@@ -23,6 +23,9 @@ must_use int template_lock(int dirfd, bool (*stop)(void *ctx), void *ctx, int *r
  */
 must_use int template_open(int dirfd, const struct digest *key, int *ret_fd,
                            struct template_footer *ret, struct err *err) nonnull_all;
+/* The same file once more, to be read or written from offset on; flags as open(2)'s. */
+must_use int template_open_at(int file, int flags, uint64_t offset, int *ret,
+                              struct err *err) nonnull_all;
 /* The host was not started again since: ERR_USAGE/-ESTALE. */
 must_use int template_check_boot(const struct template_footer *f, struct err *err) nonnull_all;
 /* The digest of the state: ERR_USAGE/-EBADMSG. */

@@ -29,7 +29,7 @@ static int open_proc(pid_t pid, const char *name, int *ret, struct err *err)
     return fd_open(AT_FDCWD, path, O_RDONLY, 0, ret, err);
 }
 
-/* "start-end perms offset device inode path": true with start for a private mapping of that inode. */
+/* "start-end perms offset device inode path": true for a private mapping of that inode; *ret is its start. */
 static bool is_mapping(const char *line, uint64_t inode, uint64_t bytes, uint64_t *ret)
 {
     char perms[5] = "";
@@ -39,10 +39,12 @@ static bool is_mapping(const char *line, uint64_t inode, uint64_t bytes, uint64_
     uint64_t found = 0;
 
     /* NOLINTNEXTLINE(cert-err34-c): the kernel's own numbers */
-    return sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64, &start, &end, perms,
-                  &offset, &found) == 5 &&
-           found == inode && offset == 0 && end - start == bytes && perms[3] == 'p' &&
-           (*ret = start, true);
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64, &start, &end, perms,
+               &offset, &found) != 5) {
+        return false;
+    }
+    *ret = start;
+    return found == inode && offset == 0 && end - start == bytes && perms[3] == 'p';
 }
 
 static int find_mapping(pid_t pid, uint64_t inode, uint64_t bytes, uint64_t *ret, struct err *err)

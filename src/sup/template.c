@@ -101,10 +101,9 @@ static void read_in(int fd, uint64_t bytes)
     }
 }
 
-/* The same file, to be read from offset on. */
-static int open_at(int file, uint64_t offset, int *ret, struct err *err)
+int template_open_at(int file, int flags, uint64_t offset, int *ret, struct err *err)
 {
-    int r = fd_reopen(file, O_RDONLY, ret, err);
+    int r = fd_reopen(file, flags, ret, err);
 
     return r == 0 && lseek(*ret, (off_t)offset, SEEK_SET) < 0 ? err_sys(err, "lseek") : r;
 }
@@ -132,10 +131,10 @@ static int find(const struct template_request *q, int dirfd, const struct digest
     }
     end = f.memory_bytes + f.state_bytes;
     if (r == 0) {
-        r = open_at(t.memory_fd, f.memory_bytes, &t.state_fd, err);
+        r = template_open_at(t.memory_fd, O_RDONLY, f.memory_bytes, &t.state_fd, err);
     }
     if (r == 0 && f.writes_bytes > 0) {
-        r = open_at(t.memory_fd, end - f.writes_bytes, &t.writes_fd, err);
+        r = template_open_at(t.memory_fd, O_RDONLY, end - f.writes_bytes, &t.writes_fd, err);
     }
     if (r < 0) {
         return r;
