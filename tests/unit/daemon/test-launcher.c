@@ -123,11 +123,23 @@ static void hear_all(struct sup *sup, char id[JOB_ID_SIZE], struct buf *result)
     assert_true(job_id_ok(id));
 }
 
+/* A job that may be started, as number 7; the answer is the caller's. */
+static void start_seven(const struct house *h, struct launcher_answer *ret)
+{
+    auto_spec struct spec spec;
+    auto_fd int fd = -1;
+    struct err err = ERR_INIT;
+
+    fill_spec(&spec);
+    fd = encoded(&spec);
+    assert_ok(launcher_ask_start(h->l, 7, fd, -1, &err), &err);
+    expect_answer(h->l, 7, ret);
+    assert_int_equal(ret->failed, 0);
+}
+
 static void a_job_goes_to_a_supervisor_whose_words_come_back(void **state)
 {
     struct house h = {.l = NULL};
-    auto_spec struct spec spec;
-    auto_fd int fd = -1;
     struct launcher_answer a = {.number = 0};
     auto_buf struct buf result = BUF_INIT(MIB);
     char id[JOB_ID_SIZE] = "";
@@ -135,11 +147,7 @@ static void a_job_goes_to_a_supervisor_whose_words_come_back(void **state)
 
     (void)state;
     set_up(&h, 0);
-    fill_spec(&spec);
-    fd = encoded(&spec);
-    assert_ok(launcher_ask_start(h.l, 7, fd, -1, &err), &err);
-    expect_answer(h.l, 7, &a);
-    assert_int_equal(a.failed, 0);
+    start_seven(&h, &a);
     assert_false(a.pooled);
     hear_all(&a.sup, id, &result);
     assert_non_null(strstr((const char *)result.data, "\"verdict\":\"rejected\""));
@@ -234,8 +242,6 @@ static void the_next_launcher_knows_of_the_supervisors_of_the_last(void **state)
 {
     static const char id[] = "00000000000000000000000000000007";
     struct house h = {.l = NULL};
-    auto_spec struct spec spec;
-    auto_fd int fd = -1;
     struct launcher_answer a = {.number = 0};
     struct launcher *next = NULL;
     struct err err = ERR_INIT;
@@ -243,11 +249,7 @@ static void the_next_launcher_knows_of_the_supervisors_of_the_last(void **state)
     (void)state;
     supervisor_stays = true;
     set_up(&h, 0);
-    fill_spec(&spec);
-    fd = encoded(&spec);
-    assert_ok(launcher_ask_start(h.l, 7, fd, -1, &err), &err);
-    expect_answer(h.l, 7, &a);
-    assert_int_equal(a.failed, 0);
+    start_seven(&h, &a);
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
     assert_int_equal(kill(launcher_pid(), SIGKILL), 0);
     assert_true(can_read(launcher_fd(h.l), 5000));
