@@ -95,9 +95,9 @@ static int decode_job(struct agent *a, const struct frame *frame, struct err *er
 {
     int r = msg_job_decode(frame->data, frame->len, &a->job, err);
 
-    if (r == 0 && a->job.warm) {
-        r = warm_unveil(&a->warm, err);
-    } else if (r == 0 && a->warm.go_fd >= 0) {
+    if (r == 0 && a->job.warm && a->warm.go_fd < 0) {
+        r = err_guest(err, "job: no interpreter waits for one");
+    } else if (r == 0 && !a->job.warm && a->warm.go_fd >= 0) {
         r = err_guest(err, "job: an interpreter waits, and it is for none");
     }
     return r;
@@ -116,8 +116,8 @@ static void start(struct agent *a, const struct frame *frame)
         agent_fail(a, "pipe", &err);
         return;
     }
-    if (oom_log_open(&a->oom, &err) < 0 ||
-        pressure_open(&a->pressure, a->job.memory_bytes, &err) < 0 || start_child(a, &err) < 0) {
+    pressure_begin(&a->pressure, a->job.memory_bytes);
+    if (oom_log_begin(&a->oom, &err) < 0 || start_child(a, &err) < 0) {
         agent_fail(a, "start", &err);
         return;
     }
@@ -210,12 +210,9 @@ static bool nothing_lives(const struct agent *a)
 static void begin_kill(struct agent *a)
 {
     if (a->job.rehearsal) { /* it was a fork, and is reaped */
-        pressure_close(&a->pressure);
-        oom_log_close(&a->oom);
         a->state = AGENT_DRAINING;
         return;
     }
-    pressure_close(&a->pressure);
     input_close(&a->io.in);
     if (nothing_lives(a)) { /* as most end; the reaper, in nobody's way, goes with the machine */
         a->state = AGENT_DRAINING;
@@ -248,7 +245,6 @@ static void on_exits(struct agent *a)
     }
     a->main_ended = true;
     a->main_ending = true;
-    pressure_close(&a->pressure);
     input_close(&a->io.in);
     a->state = AGENT_DRAINING;
 }
@@ -431,7 +427,7 @@ static void end_rehearsal(struct agent *a)
 {
     struct err err = ERR_INIT;
 
-    if (job_undo(&a->job, &err) < 0) {
+    if (job_undo(&a->boot, &a->job, &err) < 0 || cgroup_cpu_usec(&a->warm.cpu_usec, &err) < 0) {
         agent_fail(a, "rehearsal", &err);
         return;
     }

@@ -10,6 +10,8 @@ struct boot {
     char input_dev[BOOT_DEV_MAX]; /* "/dev/vdb", found by serial, not opened */
     char scratch_dev[BOOT_DEV_MAX];
     bool scratch_mounted; /* before there was a job: a disk of the default size */
+    char program[32];     /* the program's file, empty, on that disk; "" if there is none */
+    uint64_t shm_bytes;   /* size of the program's /dev/shm */
     int machine_id_fd;    /* the program's /etc/machine-id, empty until there is a job */
 };
 

@@ -23,7 +23,7 @@
 
 #define PROGRAM_BYTES_MAX (GIB)
 
-static int apply_entropy(const struct boot *boot, struct msg_job *job, struct err *err)
+static int apply_entropy(struct boot *boot, struct msg_job *job, struct err *err)
 {
     /* struct rand_pool_info, whose last member has no size: count in bits, bytes, data. */
     uint32_t pool[2 + MSG_ENTROPY_BYTES / 4] = {MSG_ENTROPY_BYTES * 8, MSG_ENTROPY_BYTES};
@@ -41,7 +41,7 @@ static int apply_entropy(const struct boot *boot, struct msg_job *job, struct er
     return ok ? 0 : err_sys(err, "add entropy");
 }
 
-static int apply_clock(const struct boot *boot, struct msg_job *job, struct err *err)
+static int apply_clock(struct boot *boot, struct msg_job *job, struct err *err)
 {
     struct timespec now = {
         .tv_sec = (time_t)(job->realtime_ns / NS_PER_S),
@@ -55,7 +55,7 @@ static int apply_clock(const struct boot *boot, struct msg_job *job, struct err 
     return 0;
 }
 
-static int apply_identity(const struct boot *boot, struct msg_job *job, struct err *err)
+static int apply_identity(struct boot *boot, struct msg_job *job, struct err *err)
 {
     char text[sizeof(job->machine_id) * 2 + 2];
 
@@ -69,7 +69,7 @@ static int apply_identity(const struct boot *boot, struct msg_job *job, struct e
     return 0;
 }
 
-static int apply_limits(const struct boot *boot, struct msg_job *job, struct err *err)
+static int apply_limits(struct boot *boot, struct msg_job *job, struct err *err)
 {
     (void)boot;
     return cgroup_limit(job->memory_bytes, job->pids, err);
@@ -92,7 +92,7 @@ static int bind(const char *from, const char *name, struct err *err)
     return 0;
 }
 
-static int apply_input(const struct boot *boot, struct msg_job *job, struct err *err)
+static int apply_input(struct boot *boot, struct msg_job *job, struct err *err)
 {
     if (!job->input) {
         return 0;
@@ -147,13 +147,13 @@ static int mount_scratch(const struct boot *boot, uid_t uid, struct err *err)
     return 0;
 }
 
-static int apply_scratch(const struct boot *boot, struct msg_job *job, struct err *err)
+static int apply_scratch(struct boot *boot, struct msg_job *job, struct err *err)
 {
     return boot->scratch_mounted ? 0 : mount_scratch(boot, program_uid(job), err);
 }
 
 /* Root sees every device of the machine, over what boot_root() made for other programs. */
-static int apply_dev(const struct boot *boot, struct msg_job *job, struct err *err)
+static int apply_dev(struct boot *boot, struct msg_job *job, struct err *err)
 {
     auto_fd int dir = -1;
     int r = 0;
@@ -170,18 +170,29 @@ static int apply_dev(const struct boot *boot, struct msg_job *job, struct err *e
 }
 
 /* Shared memory is charged to whoever touches it first, so this only bounds what outlives it. */
-static int apply_shm(const struct boot *boot, struct msg_job *job, struct err *err)
+static int mount_shm(uint64_t bytes, unsigned long flags, struct err *err)
 {
     char options[96];
 
-    (void)boot;
-    (void)snprintf(options, sizeof(options), "mode=1777,size=%" PRIu64 ",nr_inodes=4096",
-                   job->memory_bytes / 2);
-    if (mount("shm", PATH_ROOT "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) <
-        0) {
+    (void)snprintf(options, sizeof(options), "mode=1777,size=%" PRIu64 ",nr_inodes=4096", bytes);
+    if (mount("shm", PATH_ROOT "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | flags,
+              options) < 0) {
         return err_sys(err, "mount '/dev/shm' with '%s'", options);
     }
     return 0;
+}
+
+/* Root has a /dev of its own, on which there is none yet. */
+static int apply_shm(struct boot *boot, struct msg_job *job, struct err *err)
+{
+    uint64_t bytes = job->memory_bytes / 2;
+    bool is_there = boot->shm_bytes > 0 && !job->root;
+
+    if (is_there && boot->shm_bytes == bytes) {
+        return 0;
+    }
+    boot->shm_bytes = bytes;
+    return mount_shm(bytes, is_there ? MS_REMOUNT : 0, err);
 }
 
 /* From the frame, or from the input device. */
@@ -202,30 +213,66 @@ static int write_program(const struct msg_job *job, int out, struct err *err)
     return r < 0 ? r : fd_copy(in, out, PROGRAM_BYTES_MAX, &bytes, err);
 }
 
-static int apply_program(const struct boot *boot, struct msg_job *job, struct err *err)
+static int make_program(int work, const char *name, uid_t uid, int *ret, struct err *err)
+{
+    int r = fd_open(work, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644, ret, err);
+
+    if (r == 0 && fchown(*ret, uid, uid) < 0) {
+        return err_sys(err, "give '%s' to the program's user", name);
+    }
+    return r;
+}
+
+/* The file that was made ahead, if it is for this program. */
+static bool program_is_made(const struct boot *boot, const struct msg_job *job)
+{
+    return boot->program[0] != '\0' && strcmp(boot->program, job->program) == 0 && !job->root;
+}
+
+static int open_work(int *ret, struct err *err)
+{
+    return fd_open(AT_FDCWD, PATH_SCRATCH "/work", O_PATH | O_DIRECTORY, 0, ret, err);
+}
+
+static int apply_program(struct boot *boot, struct msg_job *job, struct err *err)
 {
     auto_fd int work = -1;
     auto_fd int out = -1;
+    bool is_made = program_is_made(boot, job);
     int r = 0;
 
-    (void)boot;
-    if (job->program[0] == '\0') {
+    if (job->program[0] == '\0' && boot->program[0] == '\0') {
         return 0;
     }
-    r = fd_open(AT_FDCWD, PATH_SCRATCH "/work", O_PATH | O_DIRECTORY, 0, &work, err);
-    if (r == 0) {
-        r = fd_open(work, job->program, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644, &out, err);
+    r = open_work(&work, err);
+    if (r == 0 && boot->program[0] != '\0' && !is_made) {
+        r = unlinkat(work, boot->program, 0) < 0 ? err_sys(err, "remove '%s'", boot->program) : 0;
+        boot->program[0] = '\0';
     }
-    if (r == 0) {
-        r = write_program(job, out, err);
-    }
-    if (r < 0) {
+    if (r < 0 || job->program[0] == '\0') {
         return r;
     }
-    if (fchown(out, program_uid(job), program_uid(job)) < 0) {
-        return err_sys(err, "give '%s' to the program's user", job->program);
+    r = is_made ? fd_open(work, job->program, O_WRONLY | O_NOFOLLOW, 0, &out, err)
+                : make_program(work, job->program, program_uid(job), &out, err);
+    return r < 0 ? r : write_program(job, out, err);
+}
+
+static int make_program_ahead(struct boot *boot, struct err *err)
+{
+    char name[sizeof(boot->program)];
+    auto_fd int work = -1;
+    auto_fd int out = -1;
+    int r = boot_parameter("warm", name, sizeof(name), err);
+
+    if (r < 0 || name[0] == '\0') {
+        return r;
     }
-    return 0;
+    r = open_work(&work, err);
+    r = r < 0 ? r : make_program(work, name, PROGRAM_UID, &out, err);
+    if (r == 0) {
+        memcpy(boot->program, name, sizeof(name));
+    }
+    return r;
 }
 
 /*
@@ -258,7 +305,7 @@ static int take_inodes(uint64_t inodes, struct err *err)
 }
 
 /* A disk that was mounted ahead has one inode more, for a program. */
-static int apply_inodes(const struct boot *boot, struct msg_job *job, struct err *err)
+static int apply_inodes(struct boot *boot, struct msg_job *job, struct err *err)
 {
     if (!boot->scratch_mounted) {
         return take_inodes(job->inodes, err);
@@ -269,29 +316,42 @@ static int apply_inodes(const struct boot *boot, struct msg_job *job, struct err
     return 0;
 }
 
-int job_mount_ahead(struct boot *boot, struct err *err)
+static int parameter_u64(const char *name, uint64_t *ret, struct err *err)
 {
     char text[32];
-    uint64_t inodes = 0;
-    int r = boot_parameter("scratch", text, sizeof(text), err);
+    int r = boot_parameter(name, text, sizeof(text), err);
 
-    inodes = strtoull(text, NULL, 10);
-    if (r < 0 || inodes == 0) {
-        return r;
-    }
-    r = mount_scratch(boot, PROGRAM_UID, err);
-    if (r == 0) {
-        r = take_inodes(inodes + 1, err);
-    }
+    *ret = r == 0 ? strtoull(text, NULL, 10) : 0;
+    return r;
+}
+
+static int make_scratch_ahead(struct boot *boot, uint64_t inodes, struct err *err)
+{
+    int r = mount_scratch(boot, PROGRAM_UID, err);
+
+    r = r < 0 ? r : take_inodes(inodes + 1, err);
+    r = r < 0 ? r : make_program_ahead(boot, err);
     boot->scratch_mounted = r == 0;
     return r;
 }
 
-int job_apply(const struct boot *boot, struct msg_job *job, const char **ret_phase, struct err *err)
+int job_make_ahead(struct boot *boot, struct err *err)
+{
+    uint64_t inodes = 0;
+    int r = parameter_u64("shm", &boot->shm_bytes, err);
+
+    if (r == 0 && boot->shm_bytes > 0) {
+        r = mount_shm(boot->shm_bytes, 0, err);
+    }
+    r = r < 0 ? r : parameter_u64("scratch", &inodes, err);
+    return r < 0 || inodes == 0 ? r : make_scratch_ahead(boot, inodes, err);
+}
+
+int job_apply(struct boot *boot, struct msg_job *job, const char **ret_phase, struct err *err)
 {
     static const struct {
         const char *phase;
-        int (*apply)(const struct boot *, struct msg_job *, struct err *);
+        int (*apply)(struct boot *, struct msg_job *, struct err *);
     } steps[] = {
         {"entropy", apply_entropy}, {"clock", apply_clock}, {"identity", apply_identity},
         {"limits", apply_limits},   {"input", apply_input}, {"scratch", apply_scratch},
@@ -310,16 +370,13 @@ int job_apply(const struct boot *boot, struct msg_job *job, const char **ret_pha
     return 0;
 }
 
-int job_undo(const struct msg_job *job, struct err *err)
+int job_undo(const struct boot *boot, const struct msg_job *job, struct err *err)
 {
     char path[sizeof(PATH_SCRATCH "/work/") + MSG_NAME_MAX];
 
     (void)snprintf(path, sizeof(path), PATH_SCRATCH "/work/%s", job->program);
-    if (unlink(path) < 0) {
+    if ((program_is_made(boot, job) ? truncate(path, 0) : unlink(path)) < 0) {
         return err_sys(err, "remove '%s'", path);
-    }
-    if (umount2(PATH_ROOT "/dev/shm", MNT_DETACH) < 0) {
-        return err_sys(err, "unmount '/dev/shm'");
     }
     return 0;
 }

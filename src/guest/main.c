@@ -91,7 +91,7 @@ int main(void)
         power_off();
     }
     channel_init(&agent.ch, port);
-    if (boot_root(&agent.boot, &err) < 0 || job_mount_ahead(&agent.boot, &err) < 0) {
+    if (boot_root(&agent.boot, &err) < 0 || job_make_ahead(&agent.boot, &err) < 0) {
         agent_fail(&agent, "boot", &err);
     } else {
         if (exits_open(&agent.exits, &err) < 0) {
@@ -103,7 +103,8 @@ int main(void)
             boot_complain(err.msg);
             err = (struct err)ERR_INIT;
         }
-        if (send_ready(&agent, cold.msg, &err) < 0) {
+        if (oom_log_open(&agent.oom, &err) < 0 || pressure_open(&agent.pressure, &err) < 0 ||
+            send_ready(&agent, cold.msg, &err) < 0) {
             agent_fail(&agent, "boot", &err);
         }
     }

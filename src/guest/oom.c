@@ -5,22 +5,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sys/fd.h"
-
 #define RECORD_MAX 8192 /* the kernel's CONSOLE_EXT_LOG_MAX */
 
 int oom_log_open(struct oom_log *log, struct err *err)
 {
     log->fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (log->fd < 0 || lseek(log->fd, 0, SEEK_END) < 0) {
-        return err_sys(err, "open '/dev/kmsg'");
-    }
-    return 0;
+    return log->fd < 0 ? err_sys(err, "open '/dev/kmsg'") : 0;
 }
 
-void oom_log_close(struct oom_log *log)
+int oom_log_begin(struct oom_log *log, struct err *err)
 {
-    fd_close_p(&log->fd);
+    return lseek(log->fd, 0, SEEK_END) < 0 ? err_sys(err, "go to the end of '/dev/kmsg'") : 0;
 }
 
 pid_t oom_record_victim(const char *record)

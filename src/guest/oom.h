@@ -13,7 +13,7 @@
 #include "base/err.h"
 
 struct oom_log {
-    int fd; /* /dev/kmsg, non-blocking, behind what was logged before the job */
+    int fd; /* /dev/kmsg, non-blocking */
 };
 
 #define OOM_LOG_INIT \
@@ -21,11 +21,12 @@ struct oom_log {
         .fd = -1     \
     }
 
+/* For the life of the machine; and for a job, of which nothing was logged yet. */
 must_use int oom_log_open(struct oom_log *log, struct err *err) nonnull_all;
-void oom_log_close(struct oom_log *log) nonnull_all;
+must_use int oom_log_begin(struct oom_log *log, struct err *err) nonnull_all;
 
 /*
- * True if a victim with this pid was logged since, or records were lost (the log is a ring): then
+ * True if a victim with this pid was logged since it began, or records were lost (the log is a ring): then
  * the caller's other evidence stands alone. Reads the log to its end.
  */
 must_use bool oom_log_took(struct oom_log *log, pid_t pid) nonnull_all;

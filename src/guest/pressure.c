@@ -18,9 +18,8 @@
 #define ROOM_BYTES (12 * MIB)
 #define ROOM_SHARE 5
 
-int pressure_open(struct pressure *p, uint64_t limit_bytes, struct err *err)
+int pressure_open(struct pressure *p, struct err *err)
 {
-    *p = (struct pressure){.limit_bytes = limit_bytes};
     p->fd = open(CGROUP_PRESSURE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (p->fd < 0 && (errno == ENOENT || errno == EOPNOTSUPP)) {
         return 0; /* a kernel without PSI: its OOM killer alone must do */
@@ -31,9 +30,10 @@ int pressure_open(struct pressure *p, uint64_t limit_bytes, struct err *err)
     return 0;
 }
 
-void pressure_close(struct pressure *p)
+void pressure_begin(struct pressure *p, uint64_t limit_bytes)
 {
-    fd_close_p(&p->fd);
+    p->limit_bytes = limit_bytes;
+    p->armed = false;
 }
 
 bool pressure_counts(struct pressure *p, uint64_t now_ns, uint64_t bytes)

@@ -24,8 +24,12 @@ struct pressure {
         .fd = -1      \
     }
 
-must_use int pressure_open(struct pressure *p, uint64_t limit_bytes, struct err *err) nonnull_all;
-void pressure_close(struct pressure *p) nonnull_all;
+/*
+ * For the life of the machine: a trigger has a thread of the kernel's, and taking it down waits for a
+ * grace period, 20 ms that would be every job's. Then for a job with this limit.
+ */
+must_use int pressure_open(struct pressure *p, struct err *err) nonnull_all;
+void pressure_begin(struct pressure *p, uint64_t limit_bytes) nonnull_all;
 
 /* After POLLPRI. Blocks until the victim's memory is free, if there is one. */
 must_use int pressure_event(struct pressure *p, struct err *err) nonnull_all;

@@ -4,7 +4,7 @@
  * file, by --require: workers require it again and then find the null device, an empty module).
  * The mounts of the image are shared with those of the interpreter's namespace, so that what is
  * bound and unbound here is so there.  The process waits once before its exec, until the hook is
- * bound, and once in the hook.
+ * bound, and once in the hook, when it is unbound again.
  */
 #include "guest/warm.h"
 
@@ -30,7 +30,7 @@
 #include "sys/fd.h"
 
 #define WAIT_NS      (45 * NS_PER_S) /* emulated, on a busy host; the host's own deadline is 60 s */
-#define HEAD_BYTES   10
+#define HEAD_BYTES   11
 #define FAREWELL_MAX 160 /* of what a failing interpreter says */
 
 /* What programs are given at least: the first of each kind's envp. */
@@ -186,6 +186,23 @@ static int wait_waiting(const struct streams *io, const struct child *child, uin
     return 0;
 }
 
+/* The hook is bound only while the interpreter reads it: no program shall find it. */
+static int load_hook(const struct warm *w, const struct streams *io, const struct child *child,
+                     uint64_t deadline, struct err *err)
+{
+    int r = bind_hook(w->kind, err);
+
+    if (r < 0) {
+        return r;
+    }
+    r = fd_write_full(w->go_fd, "x", 1, err);
+    r = r < 0 ? r : wait_waiting(io, child, deadline, err);
+    if (umount2(w->kind->to, MNT_DETACH) < 0 && r == 0) {
+        r = err_sys(err, "take the hook from '%s'", w->kind->to);
+    }
+    return r;
+}
+
 /* const away: argv and envp of an exec are not written to, but are not const either. */
 static char *const *as_exec(const char *const *list)
 {
@@ -227,13 +244,10 @@ static int start(struct warm *w, struct streams *io, struct child *child, struct
     }
     if (r == 0) {
         streams_close_child(io);
-        r = bind_hook(kind, err);
+        r = load_hook(w, io, child, deadline, err);
     }
     if (r == 0) {
-        r = fd_write_full(w->go_fd, "x", 1, err);
-    }
-    if (r == 0) {
-        r = wait_waiting(io, child, deadline, err);
+        r = cgroup_cpu_usec(&w->cpu_usec, err);
     }
     return r < 0 ? r : procargs_init(&w->args, w->pid, kind->envp, BASE_ENV, err);
 }
@@ -257,21 +271,8 @@ int warm_boot(struct warm *w, struct streams *io, struct child *child, struct er
         child_reap(child);
         streams_fini(io);
         fd_close_p(&w->go_fd);
-        (void)umount2(w->kind->to, MNT_DETACH);
     }
     return r;
-}
-
-int warm_unveil(struct warm *w, struct err *err)
-{
-    if (w->kind == NULL || w->go_fd < 0) {
-        return err_guest(err, "job: no interpreter waits for one");
-    }
-    if (!w->unveiled && umount2(w->kind->to, MNT_DETACH) < 0) {
-        return err_sys(err, "take the hook from '%s'", w->kind->to);
-    }
-    w->unveiled = true;
-    return cgroup_cpu_usec(&w->cpu_usec, err);
 }
 
 static bool same(char *const *a, const char *const *b, size_t n)
@@ -294,7 +295,24 @@ static int show(struct warm *w, const struct msg_job *job, struct err *err)
                          same(job->envp, w->kind->envp, BASE_ENV) ? NULL : job->envp, err);
 }
 
-/* J or R, the length of the rest in 9 digits; number of arguments, they, environment: each with NUL. */
+/* Python runs archives, too, and is asked whether this is one: 0, 1, or ? for a program on a device. */
+static char is_archive(const struct msg_job *job)
+{
+    static const char end_of_directory[] = "PK\5\6";
+
+    if (job->program_data == NULL) {
+        return '?';
+    }
+    return memmem(job->program_data, job->program_len, end_of_directory,
+                  sizeof(end_of_directory) - 1) != NULL
+               ? '1'
+               : '0';
+}
+
+/*
+ * J or R, is it an archive, the length of the rest in 9 digits; number of arguments, they,
+ * environment: each with NUL. One write: the interpreter wakes up once.
+ */
 int warm_go(struct warm *w, const struct msg_job *job, struct err *err)
 {
     struct buf text = BUF_INIT((size_t)2 * MSG_STRINGS_BYTES);
@@ -308,7 +326,8 @@ int warm_go(struct warm *w, const struct msg_job *job, struct err *err)
     while (job->argv[n] != NULL) {
         n++;
     }
-    r = buf_printf(&text, "%zu", n);
+    r = buf_printf(&text, "%0*d", HEAD_BYTES, 0);
+    r = r < 0 ? r : buf_printf(&text, "%zu", n);
     r = r < 0 ? r : buf_put(&text, "", 1);
     for (size_t i = 0; r == 0 && job->argv[i] != NULL; i++) {
         r = buf_put(&text, job->argv[i], strlen(job->argv[i]) + 1);
@@ -319,10 +338,9 @@ int warm_go(struct warm *w, const struct msg_job *job, struct err *err)
     if (r < 0) {
         r = err_sys_num(err, ENOMEM, "write down the job for the interpreter");
     } else {
-        (void)snprintf(head, sizeof(head), "%c%09zu", job->rehearsal ? 'R' : 'J', text.len);
-        r = fd_write_full(w->go_fd, head, HEAD_BYTES, err);
-    }
-    if (r == 0) {
+        (void)snprintf(head, sizeof(head), "%c%c%09zu", job->rehearsal ? 'R' : 'J', is_archive(job),
+                       text.len - HEAD_BYTES);
+        memcpy(text.data, head, HEAD_BYTES);
         r = fd_write_full(w->go_fd, text.data, text.len, err);
     }
     buf_fini(&text);

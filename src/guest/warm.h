@@ -31,7 +31,6 @@ struct warm {
     pid_t pid;                    /* of the interpreter, in the agent's namespace */
     struct procargs args;
     uint64_t cpu_usec; /* of the job's cgroup until now: not the job's */
-    bool unveiled;     /* the hook is out of its file system */
 };
 
 #define WARM_INIT   \
@@ -45,9 +44,6 @@ struct warm {
  */
 must_use int warm_boot(struct warm *w, struct streams *io, struct child *child,
                        struct err *err) nonnull_all;
-
-/* A job came for it: takes the hook out of its file system, before anything is mounted there. */
-must_use int warm_unveil(struct warm *w, struct err *err) nonnull_all;
 
 /*
  * Everything is in place: it becomes the job's program, or a fork of it does. What it answers is the

@@ -159,8 +159,10 @@ static void kernel_args(struct args *a, const struct machine_config *c)
                        (unsigned long long)c->mounted_inodes);
     }
     /* Before "quiet", which would count for it too. */
-    argf(a, "-append", "%s" KERNEL_ARGS KERNEL_CPU_ARGS " tsc_early_khz=%llu%s%s%s",
+    argf(a, "-append",
+         "%s" KERNEL_ARGS KERNEL_CPU_ARGS " tsc_early_khz=%llu airlock.shm=%llu%s%s%s",
          c->is_probe ? "earlyprintk=ttyS0 " : "", (unsigned long long)c->tsc_khz,
+         (unsigned long long)engine_job_bytes(c->memory_bytes) / 2,
          c->warm != NULL ? " airlock.warm=" : "", warm, scratch);
 }
 

@@ -87,8 +87,9 @@ static void make_cmdline(struct args *a, const struct machine_config *c)
                        (unsigned long long)c->mounted_inodes);
     }
     /* A probe's kernel speaks before "quiet" counts: that it got as far as its first word. */
-    (void)snprintf(a->cmdline, sizeof(a->cmdline), "%s%s%s%s%s", c->is_probe ? EARLY " " : "",
-                   c->is_probe ? KERNEL_ARGS : KERNEL_ARGS " " EARLY,
+    (void)snprintf(a->cmdline, sizeof(a->cmdline), "%s%s airlock.shm=%llu%s%s%s",
+                   c->is_probe ? EARLY " " : "", c->is_probe ? KERNEL_ARGS : KERNEL_ARGS " " EARLY,
+                   (unsigned long long)engine_job_bytes(c->memory_bytes) / 2,
                    c->warm != NULL ? " airlock.warm=" : "", c->warm != NULL ? c->warm : "",
                    scratch);
 }

@@ -22,7 +22,7 @@ function read(fd, size) {
 }
 
 function receive(fd) {
-  const strings = read(fd, Number(read(fd, 10).slice(1))).split('\0');
+  const strings = read(fd, Number(read(fd, 11).slice(2))).split('\0');
   strings.pop();
   const count = Number(strings.shift());
   return [strings.slice(0, count), strings.slice(count)];

@@ -215,19 +215,24 @@ def _wait():
     def receive(fd):
         """Its job; rehearsals are run by forks, to which they are the job."""
         while True:
-            head = read(fd, 10)
-            data = read(fd, int(head[1:]))
+            head = read(fd, 11)
+            data = read(fd, int(head[2:]))
             child = os.fork() if head[:1] == b"R" else 0
             if child == 0:
                 count, *rest = data.split(b"\0")[:-1]
-                return rest[:int(count)], rest[int(count):]
+                return head[1:2], rest[:int(count)], rest[int(count):]
             os.write(63, b"h" if os.waitpid(child, 0)[1] == 0 else b"f")
 
-    def become(argv, env):
-        argv = [os.fsdecode(arg) for arg in argv]
-        sys.orig_argv[:] = argv
-        sys.argv[:] = argv[1:]
-        if [key + b"=" + value for key, value in os.environb.items()] != env:
+    def known():
+        """What it was started with: most jobs have the same, and nothing is left to do for them."""
+        return [os.fsencode(arg) for arg in sys.orig_argv], [key + b"=" + value for key, value in os.environb.items()]
+
+    def become(started, argv, env):
+        if started[0] != argv:
+            argv = [os.fsdecode(arg) for arg in argv]
+            sys.orig_argv[:] = argv
+            sys.argv[:] = argv[1:]
+        if started[1] != env:
             os.environb.clear()
             for entry in env:
                 key, _, value = entry.partition(b"=")
@@ -238,11 +243,15 @@ def _wait():
         """python3 asks the last of its path hooks about main.py: all of its start is behind it."""
         try:
             sys.path_hooks.remove(wait)
+            started = known()
             os.write(63, b"r")
-            become(*receive(62))
+            archive, argv, env = receive(62)
+            become(started, argv, env)
             bootstrap._find_and_load_unlocked = modules.find_and_load
-            with open(path, "rb") as file:
-                is_zip = b"PK\5\6" in file.read()
+            is_zip = archive == b"1"
+            if archive == b"?":
+                with open(path, "rb") as file:
+                    is_zip = b"PK\5\6" in file.read()
             os.close(62)
             os.write(63, b"g")
             os.close(63)

@@ -23,7 +23,6 @@ enum step {
     RESEED = 'r', /* RNDRESEEDCRNG */
     CLOCK = 'c',
     IDENTITY = 'i', /* its first call */
-    UNVEIL = 'u',   /* the hook is taken out of the waiting interpreter's file system */
     APPLY = 'A',    /* all of job_apply() */
     FIT = 'f',      /* pipes and watches of the job */
     GO = 'G',       /* the waiting interpreter is let go on */
@@ -48,18 +47,16 @@ static void note(enum step step)
 int __wrap_ioctl(int fd, unsigned long request, ...);
 int __wrap_clock_settime(clockid_t id, const struct timespec *now);
 ssize_t __wrap_pwrite64(int fd, const void *data, size_t len, off_t at);
-int __wrap_warm_unveil(struct warm *w, struct err *err);
 int __wrap_warm_go(struct warm *w, const struct msg_job *job, struct err *err);
 int __wrap_child_start(const struct child_spec *spec, struct child *ret, struct err *err);
 int __wrap_streams_open(struct streams *io, struct err *err);
 int __wrap_streams_give(const struct streams *io, uid_t uid, gid_t gid, struct err *err);
 int __wrap_streams_fit(struct streams *io, const struct msg_job *job, struct err *err);
-int __wrap_oom_log_open(struct oom_log *log, struct err *err);
-int __wrap_pressure_open(struct pressure *p, uint64_t limit_bytes, struct err *err);
+int __wrap_oom_log_begin(struct oom_log *log, struct err *err);
 void __wrap_boot_complain(const char *text);
-int __wrap_job_apply(const struct boot *boot, struct msg_job *job, const char **ret_phase,
+int __wrap_job_apply(struct boot *boot, struct msg_job *job, const char **ret_phase,
                      struct err *err);
-int __real_job_apply(const struct boot *boot, struct msg_job *job, const char **ret_phase,
+int __real_job_apply(struct boot *boot, struct msg_job *job, const char **ret_phase,
                      struct err *err);
 
 int __wrap_ioctl(int fd, unsigned long request, ...)
@@ -105,7 +102,7 @@ ssize_t __wrap_pwrite64(int fd, const void *data, size_t len, off_t at)
     return -1;
 }
 
-int __wrap_job_apply(const struct boot *boot, struct msg_job *job, const char **ret_phase,
+int __wrap_job_apply(struct boot *boot, struct msg_job *job, const char **ret_phase,
                      struct err *err)
 {
     if (seen.apply_is_real) {
@@ -114,14 +111,6 @@ int __wrap_job_apply(const struct boot *boot, struct msg_job *job, const char **
     note(APPLY);
     *ret_phase = "clock";
     return seen.apply_fails ? err_set(err, ERR_HOST, EPERM, "no clock") : 0;
-}
-
-int __wrap_warm_unveil(struct warm *w, struct err *err)
-{
-    (void)w;
-    (void)err;
-    note(UNVEIL);
-    return 0;
 }
 
 int __wrap_warm_go(struct warm *w, const struct msg_job *job, struct err *err)
@@ -167,17 +156,9 @@ int __wrap_streams_fit(struct streams *io, const struct msg_job *job, struct err
     return 0;
 }
 
-int __wrap_oom_log_open(struct oom_log *log, struct err *err)
+int __wrap_oom_log_begin(struct oom_log *log, struct err *err)
 {
     (void)log;
-    (void)err;
-    return 0;
-}
-
-int __wrap_pressure_open(struct pressure *p, uint64_t limit_bytes, struct err *err)
-{
-    (void)p;
-    (void)limit_bytes;
     (void)err;
     return 0;
 }
@@ -190,7 +171,7 @@ void __wrap_boot_complain(const char *text)
 
 static void a_clone_gets_entropy_then_a_reseed_then_the_clock_before_anything_else(void **state)
 {
-    const struct boot boot = {0};
+    struct boot boot = {0};
     struct msg_job job = {.realtime_ns = 1700000000ULL * NS_PER_S + 7};
     const uint8_t nothing[MSG_ENTROPY_BYTES] = {0};
     uint8_t given[MSG_ENTROPY_BYTES];
@@ -213,7 +194,7 @@ static void a_clone_gets_entropy_then_a_reseed_then_the_clock_before_anything_el
 }
 
 /* An agent of whom the host asked this job, and then left. */
-static void run_agent(bool warm)
+static void run_agent(bool warm, bool interpreter_waits)
 {
     static char name[] = "python3";
     static char program[] = "main.py";
@@ -231,7 +212,7 @@ static void run_agent(bool warm)
                           .child = CHILD_INIT,
                           .oom = OOM_LOG_INIT,
                           .pressure = PRESSURE_INIT,
-                          .warm = WARM_INIT};
+                          .warm = {.go_fd = interpreter_waits ? STDIN_FILENO : -1}};
     struct host host;
     struct buf buf = BUF_INIT(4096);
     uint8_t head[FRAME_HEADER_SIZE];
@@ -252,15 +233,15 @@ static void an_interpreter_goes_on_only_after_all_of_the_job_is_in_place(void **
 {
     (void)state;
     memset(&seen, 0, sizeof(seen));
-    run_agent(true);
-    assert_string_equal(seen.steps, "uAfG");
+    run_agent(true, true);
+    assert_string_equal(seen.steps, "AfG");
 }
 
 static void a_new_interpreter_starts_only_after_all_of_the_job_is_in_place(void **state)
 {
     (void)state;
     memset(&seen, 0, sizeof(seen));
-    run_agent(false);
+    run_agent(false, false);
     assert_string_equal(seen.steps, "AfS");
 }
 
@@ -269,11 +250,21 @@ static void no_interpreter_goes_on_when_the_machine_could_not_be_made_somebody(v
     (void)state;
     memset(&seen, 0, sizeof(seen));
     seen.apply_fails = true;
-    run_agent(true);
-    assert_string_equal(seen.steps, "uA");
+    run_agent(true, true);
+    assert_string_equal(seen.steps, "A");
+}
+
+static void a_job_and_what_waits_for_one_belong_together(void **state)
+{
+    (void)state;
+    memset(&seen, 0, sizeof(seen));
+    run_agent(true, false);
+    run_agent(false, true);
+    assert_string_equal(seen.steps, "");
 }
 
 TEST_MAIN(T(a_clone_gets_entropy_then_a_reseed_then_the_clock_before_anything_else),
           T(an_interpreter_goes_on_only_after_all_of_the_job_is_in_place),
           T(a_new_interpreter_starts_only_after_all_of_the_job_is_in_place),
-          T(no_interpreter_goes_on_when_the_machine_could_not_be_made_somebody))
+          T(no_interpreter_goes_on_when_the_machine_could_not_be_made_somebody),
+          T(a_job_and_what_waits_for_one_belong_together))
