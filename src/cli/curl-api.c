@@ -14,12 +14,9 @@ int curl_api_load(const struct curl_api **ret, struct err *err)
         CURL_API(SYMBOL)
 #undef SYMBOL
     };
-    static bool loaded;
-    int r = loaded ? 0 : library_load("libcurl.so.4", "libcurl4", symbols, ARRAY_LEN(symbols), err);
+    static struct library library = {"libcurl.so.4", "libcurl4", symbols, ARRAY_LEN(symbols),
+                                     false};
 
-    if (r == 0) {
-        loaded = true;
-        *ret = &api;
-    }
-    return r;
+    *ret = &api;
+    return library_load(&library, err);
 }

@@ -10,14 +10,9 @@ int archive_api_load(const struct archive_api **ret, struct err *err)
         ARCHIVE_API(SYMBOL)
 #undef SYMBOL
     };
-    static bool loaded;
-    int r =
-        loaded ? 0
-               : library_load("libarchive.so.13", "libarchive13", symbols, ARRAY_LEN(symbols), err);
+    static struct library library = {"libarchive.so.13", "libarchive13", symbols,
+                                     ARRAY_LEN(symbols), false};
 
-    if (r == 0) {
-        loaded = true;
-        *ret = &api;
-    }
-    return r;
+    *ret = &api;
+    return library_load(&library, err);
 }

@@ -9,16 +9,10 @@
 #include "job/squash.h"
 
 #include <errno.h>
-#include <sqfs/compressor.h>
-#include <sqfs/dir_writer.h>
-#include <sqfs/error.h>
-#include <sqfs/id_table.h>
-#include <sqfs/inode.h>
-#include <sqfs/io.h>
-#include <sqfs/meta_writer.h>
-#include <sqfs/super.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "job/squash-api.h"
 
 #define BLOCK_BYTES  ((uint64_t)SQFS_DEFAULT_BLOCK_SIZE)
 #define BLOCK_STORED (1u << 24) /* in a block's size word: not compressed */
@@ -37,6 +31,7 @@ struct image_file {
 
 /* Everything libsquashfs owns, so that one destructor frees it. */
 struct tables {
+    const struct squash_api *api;
     struct image_file file;
     sqfs_compressor_t store;
     sqfs_meta_writer_t *inodes;
@@ -217,13 +212,18 @@ static int tables_init(struct tables *t, struct squash *squash, struct err *err)
         .squash = squash,
         .err = err,
     };
+    int r = squash_api_load(&t->api, err);
+
+    if (r < 0) {
+        return r;
+    }
     t->store = (sqfs_compressor_t){.base = {.destroy = nothing_to_destroy, .copy = no_copy},
                                    .do_block = store_block};
-    t->inodes = sqfs_meta_writer_create(&t->file.base, &t->store, 0);
-    t->dirs = sqfs_meta_writer_create(&t->file.base, &t->store, SQFS_META_WRITER_KEEP_IN_MEMORY);
-    t->ids = sqfs_id_table_create(0);
+    t->inodes = t->api->meta_writer_create(&t->file.base, &t->store, 0);
+    t->dirs = t->api->meta_writer_create(&t->file.base, &t->store, SQFS_META_WRITER_KEEP_IN_MEMORY);
+    t->ids = t->api->id_table_create(0);
     if (t->dirs != NULL) {
-        t->dir_writer = sqfs_dir_writer_create(t->dirs, 0);
+        t->dir_writer = t->api->dir_writer_create(t->dirs, 0);
     }
     if (t->inodes == NULL || t->dirs == NULL || t->ids == NULL || t->dir_writer == NULL) {
         return err_set(err, ERR_HOST, ENOMEM, "out of memory");
@@ -236,7 +236,7 @@ static uint64_t next_inode_ref(const struct tables *t)
     sqfs_u64 block = 0;
     sqfs_u32 offset = 0;
 
-    sqfs_meta_writer_get_position(t->inodes, &block, &offset);
+    t->api->meta_writer_get_position(t->inodes, &block, &offset);
     return (block << 16) | offset;
 }
 
@@ -265,7 +265,7 @@ static int put_file(struct tables *t, struct squash_entry *entry, uint32_t numbe
     inode->data.file.fragment_index = NO_INDEX;
     inode->data.file.fragment_offset = NO_INDEX;
     entry->inode_ref = next_inode_ref(t);
-    r = sqfs_meta_writer_write_inode(t->inodes, inode);
+    r = t->api->meta_writer_write_inode(t->inodes, inode);
     return r == 0 ? 0 : sqfs_fault(t, r, err);
 }
 
@@ -283,7 +283,7 @@ static int put_dir_inode(struct tables *t, sqfs_inode_generic_t *inode, uint32_t
     inode->base.mod_time = 0;
     inode->base.inode_number = number;
     *ret_ref = next_inode_ref(t);
-    r = sqfs_meta_writer_write_inode(t->inodes, inode);
+    r = t->api->meta_writer_write_inode(t->inodes, inode);
     return r == 0 ? 0 : sqfs_fault(t, r, err);
 }
 
@@ -363,23 +363,23 @@ static int put_dir(struct tables *t, const struct squash *squash, const struct d
 {
     auto_free sqfs_inode_generic_t *inode = NULL;
     size_t links = 2;
-    int r = sqfs_dir_writer_begin(t->dir_writer, 0);
+    int r = t->api->dir_writer_begin(t->dir_writer, 0);
 
     for (size_t i = find_children(squash, &place->key);
          i < squash->n_entries && compare_to_dir(&squash->entries[i], &place->key) == 0 && r == 0;
          i++) {
         const struct squash_entry *e = &squash->entries[i];
 
-        r = sqfs_dir_writer_add_entry(t->dir_writer, leaf(e), (sqfs_u32)i + 1, e->inode_ref,
-                                      e->is_dir ? SQFS_INODE_MODE_DIR | 0555
-                                                : SQFS_INODE_MODE_REG | 0444);
+        r = t->api->dir_writer_add_entry(t->dir_writer, leaf(e), (sqfs_u32)i + 1, e->inode_ref,
+                                         e->is_dir ? SQFS_INODE_MODE_DIR | 0555
+                                                   : SQFS_INODE_MODE_REG | 0444);
         links += e->is_dir ? 1 : 0;
     }
-    r = r == 0 ? sqfs_dir_writer_end(t->dir_writer) : r;
+    r = r == 0 ? t->api->dir_writer_end(t->dir_writer) : r;
     if (r != 0) {
         return sqfs_fault(t, r, err);
     }
-    inode = sqfs_dir_writer_create_inode(t->dir_writer, links, NO_INDEX, place->parent);
+    inode = t->api->dir_writer_create_inode(t->dir_writer, links, NO_INDEX, place->parent);
     return put_dir_inode(t, inode, place->number, ret_ref, err);
 }
 
@@ -433,17 +433,17 @@ static int put_dirs_at(struct tables *t, struct squash *squash, size_t depth, st
 static int put_root(struct tables *t, uint32_t root, const uint64_t refs[N_DIRS], struct err *err)
 {
     auto_free sqfs_inode_generic_t *inode = NULL;
-    int r = sqfs_dir_writer_begin(t->dir_writer, 0);
+    int r = t->api->dir_writer_begin(t->dir_writer, 0);
 
     for (uint32_t d = 0; d < N_DIRS && r == 0; d++) {
-        r = sqfs_dir_writer_add_entry(t->dir_writer, dir_names[d], root - N_DIRS + d, refs[d],
-                                      SQFS_INODE_MODE_DIR | 0555);
+        r = t->api->dir_writer_add_entry(t->dir_writer, dir_names[d], root - N_DIRS + d, refs[d],
+                                         SQFS_INODE_MODE_DIR | 0555);
     }
-    r = r == 0 ? sqfs_dir_writer_end(t->dir_writer) : r;
+    r = r == 0 ? t->api->dir_writer_end(t->dir_writer) : r;
     if (r != 0) {
         return sqfs_fault(t, r, err);
     }
-    inode = sqfs_dir_writer_create_inode(t->dir_writer, 2 + N_DIRS, NO_INDEX, root + 1);
+    inode = t->api->dir_writer_create_inode(t->dir_writer, 2 + N_DIRS, NO_INDEX, root + 1);
     return put_dir_inode(t, inode, root, &t->super.root_inode_ref, err);
 }
 
@@ -479,24 +479,24 @@ static int put_tree(struct tables *t, struct squash *squash, struct err *err)
 static int put_tables(struct tables *t, struct squash *squash, struct err *err)
 {
     sqfs_u16 root_id = 0;
-    int r = sqfs_meta_writer_flush(t->inodes);
+    int r = t->api->meta_writer_flush(t->inodes);
 
     if (r == 0) {
-        r = sqfs_meta_writer_flush(t->dirs);
+        r = t->api->meta_writer_flush(t->dirs);
     }
     if (r == 0) {
         t->super.directory_table_start = squash->at;
-        r = sqfs_meta_write_write_to_file(t->dirs);
+        r = t->api->meta_write_write_to_file(t->dirs);
     }
     if (r == 0) {
-        r = sqfs_id_table_id_to_index(t->ids, 0, &root_id);
+        r = t->api->id_table_id_to_index(t->ids, 0, &root_id);
     }
     if (r == 0) {
-        r = sqfs_id_table_write(t->ids, &t->file.base, &t->super, &t->store);
+        r = t->api->id_table_write(t->ids, &t->file.base, &t->super, &t->store);
     }
     if (r == 0) {
         t->super.bytes_used = squash->at;
-        r = sqfs_super_write(&t->super, &t->file.base);
+        r = t->api->super_write(&t->super, &t->file.base);
     }
     return r == 0 ? 0 : sqfs_fault(t, r, err);
 }
@@ -512,7 +512,7 @@ int squash_finish(struct squash *squash, struct err *err)
     if (squash->n_entries > 1) {
         qsort(squash->entries, squash->n_entries, sizeof(*squash->entries), by_place);
     }
-    r = sqfs_super_init(&t.super, (size_t)BLOCK_BYTES, 0, SQFS_COMP_GZIP);
+    r = t.api->super_init(&t.super, (size_t)BLOCK_BYTES, 0, SQFS_COMP_GZIP);
     if (r != 0) {
         return sqfs_fault(&t, r, err);
     }

@@ -303,6 +303,11 @@ static int add_all(struct work *work, const struct spec *spec, const struct stag
     return r;
 }
 
+bool stage_has_input(const struct stage *stage, const struct spec *spec)
+{
+    return spec->root || stage->n_inputs > 0 || stage->program_data.len == 0;
+}
+
 static int fill_input(const struct spec *spec, const struct stage_archive *archive,
                       const struct stage_watch *watch, struct stage *stage, struct err *err)
 {
@@ -316,7 +321,7 @@ static int fill_input(const struct spec *spec, const struct stage_archive *archi
     }
     squash_init(&squash, stage->write_fd, STAGE_INPUT_DEVICE_BYTES);
     r = add_all(&work, spec, archive, stage, err);
-    if (r == 0) {
+    if (r == 0 && stage_has_input(stage, spec)) {
         r = squash_finish(&squash, err);
     }
     stage->input_bytes = work.total;

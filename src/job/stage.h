@@ -28,7 +28,7 @@ struct stage_item {
 };
 
 struct stage {
-    int input_fd;   /* squashfs, read-only use, padded to STAGE_INPUT_DEVICE_BYTES (sparse) */
+    int input_fd;   /* squashfs if stage_has_input(), padded to STAGE_INPUT_DEVICE_BYTES (sparse) */
     int write_fd;   /* the same file, while it is to be filled; then -1 */
     int scratch_fd; /* ext4 of exactly limits.disk_bytes in a file of STAGE_SCRATCH_DEVICE_BYTES */
     /* The filesystem that is there already, or comes with the machine's saved state; 0 = none. */
@@ -51,6 +51,12 @@ struct stage {
     }
 void stage_fini(struct stage *stage) nonnull_all;
 #define auto_stage on_scope_exit(stage_fini)
+
+/*
+ * Is there anything on the input device that the guest mounts? Not of a short program alone, which goes
+ * with JOB; then the device holds no filesystem.
+ */
+must_use bool stage_has_input(const struct stage *stage, const struct spec *spec) nonnull_all;
 
 /*
  * Inodes that the agent itself takes from the scratch filesystem (the directories behind /work,

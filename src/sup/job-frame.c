@@ -54,13 +54,12 @@ static void place_program(const struct job_frame *frame, struct msg_job *m)
 {
     const struct stage *stage = frame->stage;
 
-    m->input = true;
+    m->input = stage == NULL || stage_has_input(stage, frame->spec);
     if (stage == NULL || stage->program_data.len == 0) {
         return;
     }
     m->program_data = stage->program_data.data;
     m->program_len = (uint32_t)stage->program_data.len; /* at most MSG_PROGRAM_MAX: stage.h */
-    m->input = frame->spec->root || stage->n_inputs > 0;
 }
 
 int job_frame_build(const struct job_frame *frame, struct buf *out, struct err *err)

@@ -3,23 +3,29 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-int library_load(const char *soname, const char *package, const struct library_symbol *symbols,
-                 size_t n, struct err *err)
+int library_load(struct library *library, struct err *err)
 {
-    /* Now: behind a filter no symbol can be looked up any more. */
-    void *library = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    void *handle = NULL;
 
-    if (library == NULL) {
-        return err_set(err, ERR_HOST, ENOENT, "%s can't be loaded; install package %s", soname,
-                       package);
+    if (library->loaded) {
+        return 0;
     }
-    for (size_t i = 0; i < n; i++) {
-        *symbols[i].ret = dlsym(library, symbols[i].name);
-        if (*symbols[i].ret == NULL) {
-            (void)dlclose(library);
+    /* Now: behind a filter no symbol can be looked up any more. */
+    handle = dlopen(library->soname, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        return err_set(err, ERR_HOST, ENOENT, "%s can't be loaded; install package %s",
+                       library->soname, library->package);
+    }
+    for (size_t i = 0; i < library->n_symbols; i++) {
+        const struct library_symbol *symbol = &library->symbols[i];
+
+        *symbol->ret = dlsym(handle, symbol->name);
+        if (*symbol->ret == NULL) {
+            (void)dlclose(handle);
             return err_set(err, ERR_HOST, ENOSYS, "%s is too old, it has no %s; install package %s",
-                           soname, symbols[i].name, package);
+                           library->soname, symbol->name, library->package);
         }
     }
+    library->loaded = true;
     return 0;
 }

@@ -128,6 +128,28 @@ static uint8_t *data_of(int fd, size_t len)
     return data;
 }
 
+/* It goes with JOB; root finds a device that it can mount all the same. */
+static void a_short_program_alone_makes_no_image(void **state)
+{
+    (void)state;
+    put("script.py", "print('hi')\n", 12);
+    for (int root = 0; root < 2; root++) {
+        auto_spec struct spec spec;
+        auto_stage struct stage stage = STAGE_INIT;
+        struct err err = ERR_INIT;
+        auto_free uint8_t *input = NULL;
+
+        spec_init(&spec);
+        spec.root = root == 1;
+        assert_ok(spec_set_program(&spec, "script.py", &err), &err);
+        assert_ok(stage_here(&spec, &stage, &err), &err);
+        assert_int_equal(stage.program_data.len, 12);
+        assert_true(stage_has_input(&stage, &spec) == (root == 1));
+        input = data_of(stage.input_fd, 4096);
+        assert_true((memcmp(input, "hsqs", 4) == 0) == (root == 1));
+    }
+}
+
 static void the_same_job_gives_the_same_images(void **state)
 {
     struct digest digests[4];
@@ -474,8 +496,9 @@ static void the_host_kernel_mounts_both(void **state)
     }
 }
 
-TEST_MAIN(D(program_and_inputs_come_back_byte_for_byte), D(the_same_job_gives_the_same_images),
-          D(a_thousand_inputs_fit), D(scratch_has_the_size_and_the_inodes_asked_for),
+TEST_MAIN(D(program_and_inputs_come_back_byte_for_byte), D(a_short_program_alone_makes_no_image),
+          D(the_same_job_gives_the_same_images), D(a_thousand_inputs_fit),
+          D(scratch_has_the_size_and_the_inodes_asked_for),
           D(only_regular_files_behind_no_link_are_inputs), D(a_script_follows_the_same_rules),
           D(a_file_that_is_not_what_it_was_is_refused), D(unreadable_files_are_named),
           D(bytes_over_the_input_limit_are_refused), D(a_sparse_giant_is_refused_by_its_size),
