@@ -358,6 +358,7 @@ int boot_root(struct boot *ret, struct err *err)
     char root_dev[BOOT_DEV_MAX] = "";
     int r = set_sysctls(err);
 
+    r = r < 0 ? r : fd_open(AT_FDCWD, "/dev/urandom", O_RDONLY, 0, &ret->urandom_fd, err);
     if (r < 0) {
         return r;
     }

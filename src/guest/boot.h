@@ -12,7 +12,8 @@ struct boot {
     bool scratch_mounted; /* before there was a job: a disk of the default size */
     char program[32];     /* the program's file, empty, on that disk; "" if there is none */
     uint64_t shm_bytes;   /* size of the program's /dev/shm */
-    int machine_id_fd;    /* the program's /etc/machine-id, empty until there is a job */
+    int urandom_fd;
+    int machine_id_fd; /* the program's /etc/machine-id, empty until there is a job */
 };
 
 /*

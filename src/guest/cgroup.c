@@ -4,15 +4,80 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/num.h"
-
 #include "guest/file.h"
 #include "guest/paths.h"
+#include "sys/fd.h"
+
+/*
+ * What every job needs is opened at boot: a path is much code to run for the first time while a job
+ * waits.
+ */
+enum kept {
+    MEMORY_MAX,
+    MEMORY_PEAK,
+    MEMORY_EVENTS,
+    PIDS_MAX,
+    PIDS_CURRENT,
+    PIDS_EVENTS,
+    PIDS_PEAK,
+    CPU_STAT,
+};
+
+static struct {
+    const char *path;
+    int flags;
+    bool optional; /* not every 6.1 has it */
+    int fd;
+} kept[] = {
+    [MEMORY_MAX] = {PATH_JOB_CGROUP "/memory.max", O_WRONLY, false, -1},
+    [MEMORY_PEAK] = {PATH_JOB_CGROUP "/memory.peak", O_RDONLY, false, -1},
+    [MEMORY_EVENTS] = {PATH_JOB_CGROUP "/memory.events", O_RDONLY, false, -1},
+    [PIDS_MAX] = {PATH_JOB_CGROUP "/pids.max", O_WRONLY, false, -1},
+    [PIDS_CURRENT] = {PATH_JOB_CGROUP "/pids.current", O_RDONLY, false, -1},
+    [PIDS_EVENTS] = {PATH_JOB_CGROUP "/pids.events", O_RDONLY, false, -1},
+    [PIDS_PEAK] = {PATH_JOB_CGROUP "/pids.peak", O_RDONLY, true, -1},
+    [CPU_STAT] = {PATH_JOB_CGROUP "/cpu.stat", O_RDONLY, false, -1},
+};
+
+static int open_kept(struct err *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+        kept[i].fd = open(kept[i].path, kept[i].flags | O_CLOEXEC);
+        if (kept[i].fd < 0 && !(kept[i].optional && errno == ENOENT)) {
+            return err_sys(err, "open '%s'", kept[i].path);
+        }
+    }
+    return 0;
+}
+
+static int read_kept(enum kept which, char *ret, size_t size, struct err *err)
+{
+    size_t len = 0;
+    int r = fd_pread_full(kept[which].fd, ret, size - 1, 0, &len, err);
+
+    if (r < 0) {
+        return err_wrap(err, "'%s'", kept[which].path);
+    }
+    ret[len] = '\0';
+    return 0;
+}
+
+static int write_kept(enum kept which, uint64_t v, struct err *err)
+{
+    char text[24];
+    int len = snprintf(text, sizeof(text), "%" PRIu64, v);
+
+    if (pwrite(kept[which].fd, text, (size_t)len, 0) != len) {
+        return err_sys(err, "write '%s' to '%s'", text, kept[which].path);
+    }
+    return 0;
+}
 
 int cgroup_boot(struct err *err)
 {
@@ -28,22 +93,14 @@ int cgroup_boot(struct err *err)
     if (mkdir(PATH_JOB_CGROUP, 0755) < 0) {
         return err_sys(err, "mkdir '%s'", PATH_JOB_CGROUP);
     }
-    return 0;
-}
-
-static int write_u64(const char *path, uint64_t v, struct err *err)
-{
-    char text[24];
-
-    (void)snprintf(text, sizeof(text), "%" PRIu64, v);
-    return file_write(AT_FDCWD, path, text, err);
+    return open_kept(err);
 }
 
 int cgroup_limit(uint64_t memory_bytes, uint64_t pids, struct err *err)
 {
-    int r = write_u64(PATH_JOB_CGROUP "/memory.max", memory_bytes, err);
+    int r = write_kept(MEMORY_MAX, memory_bytes, err);
 
-    return r < 0 ? r : write_u64(PATH_JOB_CGROUP "/pids.max", pids, err);
+    return r < 0 ? r : write_kept(PIDS_MAX, pids, err);
 }
 
 int cgroup_unevictable(uint64_t *ret, struct err *err)
@@ -61,19 +118,17 @@ int cgroup_unevictable(uint64_t *ret, struct err *err)
 int cgroup_squeeze(uint64_t bytes, uint64_t limit, struct err *err)
 {
     uint64_t below = bytes > MIB ? bytes - MIB : 0;
-    int r = write_u64(PATH_JOB_CGROUP "/memory.max", below, err);
+    int r = write_kept(MEMORY_MAX, below, err);
 
-    return r < 0 ? r : write_u64(PATH_JOB_CGROUP "/memory.max", limit, err);
+    return r < 0 ? r : write_kept(MEMORY_MAX, limit, err);
 }
 
 int cgroup_tasks(uint64_t *ret, struct err *err)
 {
     char text[32];
-    int r = file_read(AT_FDCWD, PATH_JOB_CGROUP "/pids.current", text, sizeof(text), err);
+    int r = read_kept(PIDS_CURRENT, text, sizeof(text), err);
 
-    if (r == 0 && num_parse_u64(text, ret) < 0) {
-        r = err_sys_num(err, EPROTO, "pids.current says '%s'", text);
-    }
+    *ret = r == 0 ? strtoull(text, NULL, 10) : 0;
     return r;
 }
 
@@ -105,7 +160,7 @@ static uint32_t narrow(uint64_t v)
 int cgroup_cpu_usec(uint64_t *ret, struct err *err)
 {
     char text[4096];
-    int r = file_read(AT_FDCWD, PATH_JOB_CGROUP "/cpu.stat", text, sizeof(text), err);
+    int r = read_kept(CPU_STAT, text, sizeof(text), err);
 
     if (r < 0) {
         return r;
@@ -117,13 +172,13 @@ int cgroup_cpu_usec(uint64_t *ret, struct err *err)
 int cgroup_count(struct msg_exit *ret, struct err *err)
 {
     char text[4096];
-    int r = file_read(AT_FDCWD, PATH_JOB_CGROUP "/memory.peak", text, sizeof(text), err);
+    int r = read_kept(MEMORY_PEAK, text, sizeof(text), err);
 
     if (r < 0) {
         return r;
     }
     ret->memory_peak_bytes = strtoull(text, NULL, 10);
-    r = file_read(AT_FDCWD, PATH_JOB_CGROUP "/memory.events", text, sizeof(text), err);
+    r = read_kept(MEMORY_EVENTS, text, sizeof(text), err);
     if (r < 0) {
         return r;
     }
@@ -132,15 +187,14 @@ int cgroup_count(struct msg_exit *ret, struct err *err)
     if (r < 0) {
         return r;
     }
-    r = file_read(AT_FDCWD, PATH_JOB_CGROUP "/pids.events", text, sizeof(text), err);
+    r = read_kept(PIDS_EVENTS, text, sizeof(text), err);
     if (r < 0) {
         return r;
     }
     ret->pids_refused = narrow(file_key_u64(text, "max"));
-    /* Not every 6.1 has pids.peak; 0 says "not told". */
-    ret->pids_peak = 0;
-    if (access(PATH_JOB_CGROUP "/pids.peak", F_OK) == 0) {
-        r = file_read(AT_FDCWD, PATH_JOB_CGROUP "/pids.peak", text, sizeof(text), err);
+    ret->pids_peak = 0; /* "not told" */
+    if (kept[PIDS_PEAK].fd >= 0) {
+        r = read_kept(PIDS_PEAK, text, sizeof(text), err);
         if (r < 0) {
             return r;
         }

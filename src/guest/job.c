@@ -27,15 +27,11 @@ static int apply_entropy(struct boot *boot, struct msg_job *job, struct err *err
 {
     /* struct rand_pool_info, whose last member has no size: count in bits, bytes, data. */
     uint32_t pool[2 + MSG_ENTROPY_BYTES / 4] = {MSG_ENTROPY_BYTES * 8, MSG_ENTROPY_BYTES};
-    auto_fd int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     bool ok = false;
 
-    (void)boot;
-    if (fd < 0) {
-        return err_sys(err, "open '/dev/urandom'");
-    }
     memcpy(pool + 2, job->entropy, MSG_ENTROPY_BYTES);
-    ok = ioctl(fd, RNDADDENTROPY, pool) == 0 && ioctl(fd, RNDRESEEDCRNG) == 0;
+    ok = ioctl(boot->urandom_fd, RNDADDENTROPY, pool) == 0 &&
+         ioctl(boot->urandom_fd, RNDRESEEDCRNG) == 0;
     explicit_bzero(pool, sizeof(pool));
     explicit_bzero(job->entropy, sizeof(job->entropy));
     return ok ? 0 : err_sys(err, "add entropy");
