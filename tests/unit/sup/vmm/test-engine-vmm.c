@@ -158,7 +158,7 @@ static void a_boot_has_its_descriptors_and_no_others(void **state)
     read_some(s.machine.channel_fd, told, sizeof(told));
     assert_string_equal(told, "--memory 201326592 --vcpus 2 --disks --console --cmdline "
                               "quiet loglevel=3 panic=-1 reboot=t earlyprintk=ttyS0,keep "
-                              "airlock.warm=end-0 "
+                              "airlock.shm=33554432 airlock.warm=end-0 "
                               "0:rw 1:wn 2:wn 3:rwn 4:rw 5:rw 6:rw 7:rw 8:rw 12:rw\n");
     assert_int_equal(s.machine.control_fd, -1);
     assert_true(s.machine.exec_ns > 0);
