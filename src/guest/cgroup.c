@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/num.h"
+
 #include "guest/file.h"
 #include "guest/paths.h"
-#include "sys/fd.h"
 
 /*
  * What every job needs is opened at boot: a path is much code to run for the first time while a job
@@ -58,25 +59,15 @@ static int open_kept(struct err *err)
 
 static int read_kept(enum kept which, char *ret, size_t size, struct err *err)
 {
-    size_t len = 0;
-    int r = fd_pread_full(kept[which].fd, ret, size - 1, 0, &len, err);
-
-    if (r < 0) {
-        return err_wrap(err, "'%s'", kept[which].path);
-    }
-    ret[len] = '\0';
-    return 0;
+    return file_read_fd(kept[which].fd, kept[which].path, ret, size, err);
 }
 
 static int write_kept(enum kept which, uint64_t v, struct err *err)
 {
     char text[24];
-    int len = snprintf(text, sizeof(text), "%" PRIu64, v);
 
-    if (pwrite(kept[which].fd, text, (size_t)len, 0) != len) {
-        return err_sys(err, "write '%s' to '%s'", text, kept[which].path);
-    }
-    return 0;
+    (void)snprintf(text, sizeof(text), "%" PRIu64, v);
+    return file_write_fd(kept[which].fd, kept[which].path, text, err);
 }
 
 int cgroup_boot(struct err *err)
@@ -128,7 +119,9 @@ int cgroup_tasks(uint64_t *ret, struct err *err)
     char text[32];
     int r = read_kept(PIDS_CURRENT, text, sizeof(text), err);
 
-    *ret = r == 0 ? strtoull(text, NULL, 10) : 0;
+    if (r == 0 && num_parse_u64(text, ret) < 0) {
+        r = err_sys_num(err, EPROTO, "pids.current says '%s'", text);
+    }
     return r;
 }
 

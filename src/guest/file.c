@@ -7,32 +7,29 @@
 
 #include "sys/fd.h"
 
-int file_write(int dirfd, const char *path, const char *text, struct err *err)
+int file_write_fd(int fd, const char *path, const char *text, struct err *err)
 {
-    auto_fd int fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
     size_t len = strlen(text);
-    ssize_t n = 0;
+    ssize_t n = pwrite(fd, text, len, 0);
 
-    if (fd < 0) {
-        return err_sys(err, "open '%s'", path);
-    }
-    n = write(fd, text, len);
     if (n < 0) {
         return err_sys(err, "write '%s' to '%s'", text, path);
     }
     return (size_t)n == len ? 0 : err_sys_num(err, EIO, "write '%s' to '%s'", text, path);
 }
 
-int file_read(int dirfd, const char *path, char *ret, size_t size, struct err *err)
+int file_write(int dirfd, const char *path, const char *text, struct err *err)
 {
-    auto_fd int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
-    size_t len = 0;
-    int r = 0;
+    auto_fd int fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
 
-    if (fd < 0) {
-        return err_sys(err, "open '%s'", path);
-    }
-    r = fd_read_full(fd, ret, size - 1, &len, err);
+    return fd < 0 ? err_sys(err, "open '%s'", path) : file_write_fd(fd, path, text, err);
+}
+
+int file_read_fd(int fd, const char *path, char *ret, size_t size, struct err *err)
+{
+    size_t len = 0;
+    int r = fd_pread_full(fd, ret, size - 1, 0, &len, err);
+
     if (r < 0) {
         return err_wrap(err, "'%s'", path);
     }
@@ -41,6 +38,13 @@ int file_read(int dirfd, const char *path, char *ret, size_t size, struct err *e
     }
     ret[len] = '\0';
     return 0;
+}
+
+int file_read(int dirfd, const char *path, char *ret, size_t size, struct err *err)
+{
+    auto_fd int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 ? err_sys(err, "open '%s'", path) : file_read_fd(fd, path, ret, size, err);
 }
 
 uint64_t file_key_u64(const char *text, const char *key)

@@ -7,7 +7,6 @@
 
 #include "guest/cgroup.h"
 #include "sys/clock.h"
-#include "sys/fd.h"
 
 #define TRIGGER "some 250000 1000000" /* usec stalled, of a window of usec */
 #define ROW_NS  (3 * NS_PER_S)        /* events further apart are not in a row */
