@@ -240,8 +240,8 @@ def main():
     found = {}
     boot = nested.boot
 
-    def watched(*arguments):
-        said = boot(*arguments)
+    def watched(*arguments, **more):
+        said = boot(*arguments, **more)
         for line in said:
             if line.startswith(FIGURES):
                 found.update(json.loads(line[len(FIGURES):]))
