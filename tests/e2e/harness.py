@@ -260,7 +260,11 @@ class Context:
         """A copy of the prepared state directory by hard links, so that its users can be told."""
         copy = self.dir / "state"
         same = os.stat(STATE).st_dev == os.stat(self.dir).st_dev
-        subprocess.run(["cp", "-al" if same else "-a", str(STATE), str(copy)], check=True)
+        for tries_left in (2, 1, 0):  # files of the jobs beside this one come and go
+            done = subprocess.run(["cp", "-al" if same else "-a", str(STATE), str(copy)], check=tries_left == 0)
+            if done.returncode == 0:
+                break
+            shutil.rmtree(copy)
         for other in ("slots", "records"):  # other jobs', with their locks
             shutil.rmtree(copy / other, ignore_errors=True)
         return copy

@@ -23,7 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import harness  # noqa: E402
 
-MODULES = ["verdicts", "template", "pool", "streams", "limits", "isolation", "outputs", "archive", "contract",
+MODULES = ["verdicts", "readme", "template", "pool", "streams", "limits", "isolation", "outputs", "archive", "contract",
            "badinput", "host", "broken", "root", "records", "edges", "guests", "bench", "clones", "token", "launcher",
            "daemon"]
 
