@@ -267,6 +267,8 @@ class Context:
             shutil.rmtree(copy)
         for other in ("slots", "records"):  # other jobs', with their locks
             shutil.rmtree(copy / other, ignore_errors=True)
+        for lock in ("lock", "templates/lock"):  # the same file, it would be the same lock
+            (copy / lock).unlink(missing_ok=True)
         return copy
 
     def users_of(self, directory):
