@@ -16,7 +16,10 @@ int curl_api_load(const struct curl_api **ret, struct err *err)
     };
     static struct library library = {"libcurl.so.4", "libcurl4", symbols, ARRAY_LEN(symbols),
                                      false};
+    int r = library_load(&library, err);
 
-    *ret = &api;
-    return library_load(&library, err);
+    if (r == 0) {
+        *ret = &api;
+    }
+    return r;
 }

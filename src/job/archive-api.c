@@ -12,7 +12,10 @@ int archive_api_load(const struct archive_api **ret, struct err *err)
     };
     static struct library library = {"libarchive.so.13", "libarchive13", symbols,
                                      ARRAY_LEN(symbols), false};
+    int r = library_load(&library, err);
 
-    *ret = &api;
-    return library_load(&library, err);
+    if (r == 0) {
+        *ret = &api;
+    }
+    return r;
 }

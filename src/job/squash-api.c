@@ -12,7 +12,10 @@ int squash_api_load(const struct squash_api **ret, struct err *err)
     };
     static struct library library = {"libsquashfs.so.1", "libsquashfs1", symbols,
                                      ARRAY_LEN(symbols), false};
+    int r = library_load(&library, err);
 
-    *ret = &api;
-    return library_load(&library, err);
+    if (r == 0) {
+        *ret = &api;
+    }
+    return r;
 }

@@ -63,6 +63,25 @@ def refused(t, result, verdicts, *words):
         t.true(word.lower() in result.text.lower(), f"the message lacks '{word}': {result.text.strip()}")
 
 
+@case("a library that is missing or broken is named with its package, by what needs it alone", root=True)
+def no_library(t):
+    archive = t.path("in.tar")
+    subprocess.run(["tar", "cf", archive, "--files-from", "/dev/null"], check=True)
+    source = t.write("program.py", HELLO)
+    run = [AIRLOCK, "run", "--state", STATE]
+    for library, package, line in (
+            ("libsquashfs.so.1", "libsquashfs1", [*run, "--in", source, source]),
+            ("libarchive.so.13", "libarchive13", [*run, "--in-archive", archive, source]),
+            ("libcurl.so.4", "libcurl4", [AIRLOCK, "jobs", "--url", "http://127.0.0.1:9"])):
+        hide = within(f"mount --bind /dev/null /usr/lib/x86_64-linux-gnu/{library}")
+        result = t.execute([*hide, *line])
+        t.true(0 < result.code < 10, f"{library}: exit code {result.code}: {result.describe()}")
+        for word in (library, f"install package {package}"):
+            t.true(word in result.text, f"the message lacks '{word}': {result.describe()}")
+    hide = within("mount --bind /dev/null /usr/lib/x86_64-linux-gnu/libsquashfs.so.1")
+    t.expect(t.run("print(1)\n", wrap=hide), "success", stdout=b"1\n")
+
+
 @case("QEMU missing: the job is rejected and the package is named", root=True)
 def qemu_missing(t):
     before = tree_of(STATE, ["slots"])
