@@ -125,8 +125,9 @@ static int mount_scratch(const struct boot *boot, uid_t uid, struct err *err)
         {PATH_SCRATCH "/vartmp", "/var/tmp", 01777, false},
     };
 
-    if (mount(boot->scratch_dev, PATH_SCRATCH, "ext4", MS_NOSUID | MS_NODEV | MS_NOATIME, NULL) <
-        0) {
+    /* Whether a truncated file survives a crash is nobody's concern; writing it out at close is. */
+    if (mount(boot->scratch_dev, PATH_SCRATCH, "ext4", MS_NOSUID | MS_NODEV | MS_NOATIME,
+              "noauto_da_alloc") < 0) {
         return err_sys(err, "mount the scratch device '%s'", boot->scratch_dev);
     }
     for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
@@ -219,37 +220,30 @@ static int make_program(int work, const char *name, uid_t uid, int *ret, struct 
     return r;
 }
 
-/* The file that was made ahead, if it is for this program. */
-static bool program_is_made(const struct boot *boot, const struct msg_job *job)
-{
-    return boot->program[0] != '\0' && strcmp(boot->program, job->program) == 0 && !job->root;
-}
-
 static int open_work(int *ret, struct err *err)
 {
     return fd_open(AT_FDCWD, PATH_SCRATCH "/work", O_PATH | O_DIRECTORY, 0, ret, err);
 }
 
+/* A machine in which the file was made ahead gets only jobs with such a program. */
 static int apply_program(struct boot *boot, struct msg_job *job, struct err *err)
 {
     auto_fd int work = -1;
     auto_fd int out = -1;
-    bool is_made = program_is_made(boot, job);
+    bool is_made = boot->program[0] != '\0';
     int r = 0;
 
-    if (job->program[0] == '\0' && boot->program[0] == '\0') {
+    if (is_made && (job->root || strcmp(boot->program, job->program) != 0)) {
+        return err_usage(err, "this machine is for '%s', not for another job", boot->program);
+    }
+    if (job->program[0] == '\0') {
         return 0;
     }
     r = open_work(&work, err);
-    if (r == 0 && boot->program[0] != '\0' && !is_made) {
-        r = unlinkat(work, boot->program, 0) < 0 ? err_sys(err, "remove '%s'", boot->program) : 0;
-        boot->program[0] = '\0';
+    if (r == 0) {
+        r = is_made ? fd_open(work, job->program, O_WRONLY | O_NOFOLLOW, 0, &out, err)
+                    : make_program(work, job->program, program_uid(job), &out, err);
     }
-    if (r < 0 || job->program[0] == '\0') {
-        return r;
-    }
-    r = is_made ? fd_open(work, job->program, O_WRONLY | O_NOFOLLOW, 0, &out, err)
-                : make_program(work, job->program, program_uid(job), &out, err);
     return r < 0 ? r : write_program(job, out, err);
 }
 
@@ -371,7 +365,7 @@ int job_undo(const struct boot *boot, const struct msg_job *job, struct err *err
     char path[sizeof(PATH_SCRATCH "/work/") + MSG_NAME_MAX];
 
     (void)snprintf(path, sizeof(path), PATH_SCRATCH "/work/%s", job->program);
-    if ((program_is_made(boot, job) ? truncate(path, 0) : unlink(path)) < 0) {
+    if ((boot->program[0] != '\0' ? truncate(path, 0) : unlink(path)) < 0) {
         return err_sys(err, "remove '%s'", path);
     }
     return 0;

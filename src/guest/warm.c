@@ -247,9 +247,10 @@ static int start(struct warm *w, struct streams *io, struct child *child, struct
         r = load_hook(w, io, child, deadline, err);
     }
     if (r == 0) {
-        r = cgroup_cpu_usec(&w->cpu_usec, err);
+        r = procargs_init(&w->args, w->pid, kind->envp, BASE_ENV, err);
     }
-    return r < 0 ? r : procargs_init(&w->args, w->pid, kind->envp, BASE_ENV, err);
+    /* It was stopped for that, so all it took until now is counted. */
+    return r < 0 ? r : cgroup_cpu_usec(&w->cpu_usec, err);
 }
 
 int warm_boot(struct warm *w, struct streams *io, struct child *child, struct err *err)
