@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "job/archive-api.h"
+#include "job/squash-api.h"
 #include "sup/doctor-internal.h"
 #include "sup/engine.h"
 #include "sys/fd.h"
@@ -84,28 +86,76 @@ struct need {
     const char *id;
     const char *package;
     const char *program;
-    const char *file; /* instead of a program */
+    const char *file;             /* instead of a program */
+    int (*load)(struct err *err); /* a library, instead of both */
     const char *what;
 
     enum {
         ALWAYS,
         FOR_BUILDS,
+        FOR_ARCHIVES,
         FOR_TCG
     } when;
 };
 
+static int load_squash(struct err *err)
+{
+    const struct squash_api *api = NULL;
+
+    return squash_api_load(&api, err);
+}
+
+static int load_archive(struct err *err)
+{
+    const struct archive_api *api = NULL;
+
+    return archive_api_load(&api, err);
+}
+
 static const struct need needs[] = {
-    {"package:qemu-system-x86", "qemu-system-x86", "qemu-system-x86_64", NULL,
-     "runs the machines of engine tcg", FOR_TCG},
-    {"package:e2fsprogs", "e2fsprogs", "mke2fs", NULL, "makes the scratch disk of a job", ALWAYS},
-    {"package:mmdebstrap", "mmdebstrap", "mmdebstrap", NULL, "builds images", FOR_BUILDS},
-    {"package:squashfs-tools-ng", "squashfs-tools-ng", "tar2sqfs", NULL, "packs images",
-     FOR_BUILDS},
-    {"package:dpkg", "dpkg", "dpkg-deb", NULL, "unpacks the guest kernel", FOR_BUILDS},
-    {"package:apt", "apt", "apt-get", NULL, "downloads and verifies packages", FOR_BUILDS},
-    {"package:debian-archive-keyring", "debian-archive-keyring", NULL,
-     "/usr/share/keyrings/debian-archive-keyring.gpg", "has the keys packages are verified with",
-     FOR_BUILDS},
+    {.id = "package:qemu-system-x86",
+     .package = "qemu-system-x86",
+     .program = "qemu-system-x86_64",
+     .what = "runs the machines of engine tcg",
+     .when = FOR_TCG},
+    {.id = "package:e2fsprogs",
+     .package = "e2fsprogs",
+     .program = "mke2fs",
+     .what = "makes the scratch disk of a job"},
+    {.id = "package:libsquashfs1",
+     .package = "libsquashfs1",
+     .load = load_squash,
+     .what = "packs the inputs of a job"},
+    {.id = "package:libarchive13",
+     .package = "libarchive13",
+     .load = load_archive,
+     .what = "unpacks --in-archive",
+     .when = FOR_ARCHIVES},
+    {.id = "package:mmdebstrap",
+     .package = "mmdebstrap",
+     .program = "mmdebstrap",
+     .what = "builds images",
+     .when = FOR_BUILDS},
+    {.id = "package:squashfs-tools-ng",
+     .package = "squashfs-tools-ng",
+     .program = "tar2sqfs",
+     .what = "packs images",
+     .when = FOR_BUILDS},
+    {.id = "package:dpkg",
+     .package = "dpkg",
+     .program = "dpkg-deb",
+     .what = "unpacks the guest kernel",
+     .when = FOR_BUILDS},
+    {.id = "package:apt",
+     .package = "apt",
+     .program = "apt-get",
+     .what = "downloads and verifies packages",
+     .when = FOR_BUILDS},
+    {.id = "package:debian-archive-keyring",
+     .package = "debian-archive-keyring",
+     .file = "/usr/share/keyrings/debian-archive-keyring.gpg",
+     .what = "has the keys packages are verified with",
+     .when = FOR_BUILDS},
 };
 
 static void package_version(const char *package, char ret[DOCTOR_WORD_MAX])
@@ -146,10 +196,12 @@ static void look_at_packages(struct doctor_report *rep, bool all_built)
         char path[PROC_PATH_MAX];
         char version[DOCTOR_WORD_MAX];
         char fix[160];
-        bool spare =
-            (need->when == FOR_BUILDS && all_built) || (need->when == FOR_TCG && kvm_works);
-        bool there = need->file != NULL ? access(need->file, R_OK) == 0
-                                        : proc_find(need->program, need->package, path, &err) == 0;
+        bool spare = (need->when == FOR_BUILDS && all_built) ||
+                     (need->when == FOR_TCG && kvm_works) || need->when == FOR_ARCHIVES;
+        bool there = need->load != NULL ? need->load(&err) == 0
+                     : need->file != NULL
+                         ? access(need->file, R_OK) == 0
+                         : proc_find(need->program, need->package, path, &err) == 0;
 
         if (there) {
             package_version(need->package, version);
