@@ -291,10 +291,10 @@ def raw_scratch(t):
 @case("two guests that spin and flood leave a third, good job right and in time", alone=True)
 def neighbours(t):
     for pair in (("spin", "flood-console"), ("flood-credit", "flood-empty")):
-        children = [t.start(t.command("--wall", "30s", "--vcpus", "2", program=PROGRAM, args=[mode],
+        children = [t.start(t.command("--wall", "20s", "--vcpus", "2", program=PROGRAM, args=[mode],
                                       state=shared_evil_state())) for mode in pair]
         try:
-            time.sleep(6)
+            time.sleep(4)
             result = t.run("print(sum(range(100000)))\n", "--wall", "30s")
             t.expect(result, "success", stdout=b"4999950000\n")
         finally:

@@ -326,9 +326,7 @@ def remembered_probe(t):
 
 @case("doctor tells what this host can do, for people and for programs")
 def doctor(t):
-    plain = subprocess.run([AIRLOCK, "doctor"], env=environment(), stdout=subprocess.PIPE, check=False,
-                           stdin=subprocess.DEVNULL, timeout=120)
-    t.true(b"tcg" in plain.stdout, f"no engine named: {plain.stdout[-300:]!r}")
-    machine = subprocess.run([AIRLOCK, "doctor", "--json"], env=environment(), check=False,
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=120)
-    t.true(isinstance(json.loads(machine.stdout), dict), "--json is not an object")
+    asked = [t.start([AIRLOCK, "doctor", *options]) for options in ([], ["--json"])]
+    plain, machine = [child.communicate(timeout=120)[0] for child in asked]
+    t.true(b"tcg" in plain, f"no engine named: {plain[-300:]!r}")
+    t.true(isinstance(json.loads(machine), dict), "--json is not an object")
