@@ -268,7 +268,9 @@ class Context:
         for other in ("slots", "records"):  # other jobs', with their locks
             shutil.rmtree(copy / other, ignore_errors=True)
         for lock in ("lock", "templates/lock"):  # the same file, it would be the same lock
-            (copy / lock).unlink(missing_ok=True)
+            if (copy / lock).exists():
+                (copy / lock).unlink()
+                (copy / lock).touch(mode=0o600)
         return copy
 
     def users_of(self, directory):
