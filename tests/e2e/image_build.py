@@ -149,6 +149,7 @@ def nothing_is_outdated_after_a_build(b):
     assert [(p['image'], p['package'], p['have']) for p in out] == \
         [('python', m['packages'][0]['name'], '0.1')], out
     assert b.run('update')[0] == '1 rebuilt\n'
+    b.run('outdated')
     assert json.loads(open(path).read())['root'] == json.loads(text)['root']
 
 
