@@ -82,9 +82,10 @@ static void look_at_os(struct doctor_report *rep)
     }
 }
 
+#define NEED_PREFIX "package:"
+
 struct need {
-    const char *id;
-    const char *package;
+    const char *id; /* NEED_PREFIX and the package */
     const char *program;
     const char *file;             /* instead of a program */
     int (*load)(struct err *err); /* a library, instead of both */
@@ -113,46 +114,33 @@ static int load_archive(struct err *err)
 }
 
 static const struct need needs[] = {
-    {.id = "package:qemu-system-x86",
-     .package = "qemu-system-x86",
+    {.id = NEED_PREFIX "qemu-system-x86",
      .program = "qemu-system-x86_64",
      .what = "runs the machines of engine tcg",
      .when = FOR_TCG},
-    {.id = "package:e2fsprogs",
-     .package = "e2fsprogs",
-     .program = "mke2fs",
-     .what = "makes the scratch disk of a job"},
-    {.id = "package:libsquashfs1",
-     .package = "libsquashfs1",
-     .load = load_squash,
-     .what = "packs the inputs of a job"},
-    {.id = "package:libarchive13",
-     .package = "libarchive13",
+    {.id = NEED_PREFIX "e2fsprogs", .program = "mke2fs", .what = "makes the scratch disk of a job"},
+    {.id = NEED_PREFIX "libsquashfs1", .load = load_squash, .what = "packs the inputs of a job"},
+    {.id = NEED_PREFIX "libarchive13",
      .load = load_archive,
      .what = "unpacks --in-archive",
      .when = FOR_ARCHIVES},
-    {.id = "package:mmdebstrap",
-     .package = "mmdebstrap",
+    {.id = NEED_PREFIX "mmdebstrap",
      .program = "mmdebstrap",
      .what = "builds images",
      .when = FOR_BUILDS},
-    {.id = "package:squashfs-tools-ng",
-     .package = "squashfs-tools-ng",
+    {.id = NEED_PREFIX "squashfs-tools-ng",
      .program = "tar2sqfs",
      .what = "packs images",
      .when = FOR_BUILDS},
-    {.id = "package:dpkg",
-     .package = "dpkg",
+    {.id = NEED_PREFIX "dpkg",
      .program = "dpkg-deb",
      .what = "unpacks the guest kernel",
      .when = FOR_BUILDS},
-    {.id = "package:apt",
-     .package = "apt",
+    {.id = NEED_PREFIX "apt",
      .program = "apt-get",
      .what = "downloads and verifies packages",
      .when = FOR_BUILDS},
-    {.id = "package:debian-archive-keyring",
-     .package = "debian-archive-keyring",
+    {.id = NEED_PREFIX "debian-archive-keyring",
      .file = "/usr/share/keyrings/debian-archive-keyring.gpg",
      .what = "has the keys packages are verified with",
      .when = FOR_BUILDS},
@@ -192,26 +180,25 @@ static void look_at_packages(struct doctor_report *rep, bool all_built)
 
     for (size_t i = 0; i < ARRAY_LEN(needs); i++) {
         const struct need *need = &needs[i];
+        const char *package = need->id + sizeof(NEED_PREFIX) - 1;
         struct err err = ERR_INIT;
         char path[PROC_PATH_MAX];
         char version[DOCTOR_WORD_MAX];
         char fix[160];
         bool spare = (need->when == FOR_BUILDS && all_built) ||
                      (need->when == FOR_TCG && kvm_works) || need->when == FOR_ARCHIVES;
-        bool there = need->load != NULL ? need->load(&err) == 0
-                     : need->file != NULL
-                         ? access(need->file, R_OK) == 0
-                         : proc_find(need->program, need->package, path, &err) == 0;
+        bool there = need->load != NULL   ? need->load(&err) == 0
+                     : need->file != NULL ? access(need->file, R_OK) == 0
+                                          : proc_find(need->program, package, path, &err) == 0;
 
         if (there) {
-            package_version(need->package, version);
-            doctor_add(rep, need->id, DOCTOR_OK, NULL, "%s %s %s", need->package, version,
-                       need->what);
+            package_version(package, version);
+            doctor_add(rep, need->id, DOCTOR_OK, NULL, "%s %s %s", package, version, need->what);
             continue;
         }
-        (void)snprintf(fix, sizeof(fix), "apt-get install %s", need->package);
+        (void)snprintf(fix, sizeof(fix), "apt-get install %s", package);
         doctor_add(rep, need->id, spare ? DOCTOR_WARN : DOCTOR_MISSING, fix,
-                   "%s is not installed; it %s", need->package, need->what);
+                   "%s is not installed; it %s", package, need->what);
     }
 }
 
